@@ -1,0 +1,91 @@
+/** What a scheduler must be able to do for a chain. `local` and `slurm` stand behind it; a simulated one in the tests. */
+import type { JobSpec } from "../core/job-spec.ts";
+import type { Proof, Ref, SchedulerName } from "../core/records.ts";
+
+export interface Submission {
+  /** Absolute path of the attempt's script; unique, so that a job can be found by it. */
+  readonly script: string;
+  readonly attemptFolder: string;
+  readonly jobName: string;
+  readonly spec: JobSpec;
+  /** Start only after all of these have ended, however they end. */
+  readonly after: readonly Ref[];
+  readonly notBeforeMs: number | null;
+  /** The environment saved at submit. */
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+export type SubmitAnswer =
+  | { readonly kind: "accepted"; readonly ref: Ref; readonly cluster: string | null; readonly id: string }
+  /** A clear no; `transient` when asking again later can help (submit limits). */
+  | { readonly kind: "refused"; readonly error: string; readonly transient: boolean }
+  /** Nobody knows whether the job exists: look for its script before anything else. */
+  | { readonly kind: "unclear"; readonly error: string };
+
+/** What the scheduler says now. "Not reachable", "not there" and "over" are three answers. */
+export type Seen =
+  | { readonly kind: "unreachable"; readonly error: string }
+  | { readonly kind: "absent" }
+  | {
+      readonly kind: "active";
+      readonly phase: "pending" | "running" | "suspended" | "completing";
+      readonly reason: string | null;
+      readonly limitEndAtMs: number | null;
+    }
+  | {
+      readonly kind: "over";
+      /** Slurm's state word without decoration, e.g. `TIMEOUT`; local: `COMPLETED`, `FAILED`, `TIMEOUT`, `CANCELLED`, `LOST`, `REBOOTED`. */
+      readonly state: string;
+      readonly exitCode: number | null;
+      readonly signal: number | null;
+      /** Who cancelled it; null: nobody named. */
+      readonly cancelledByUid: number | null;
+      /** False while the record may still change (accounting late). */
+      readonly final: boolean;
+      /**
+       * What this answer proves about the attempt's processes: C the controller itself no longer holds it as active, D a
+       * doubtful end (NODE_FAIL, BOOT_FAIL, cancelled by nobody) whose nodes are in the given condition, E every process
+       * was looked for here and is gone, null nothing (accounting alone).
+       */
+      readonly proof: "C" | "D" | "E" | null;
+      readonly nodes: "rebooted" | "answering" | "silent" | null;
+      readonly text: string;
+    };
+
+export interface Allocation {
+  readonly ref: Ref;
+  readonly cluster: string | null;
+  readonly id: string;
+  readonly restartCount: number;
+  readonly nodes: readonly string[];
+  readonly limitEndAtMs: number | null;
+  readonly tracking: "cgroup" | "other";
+  readonly cgroup: string | null;
+  readonly attributes: Readonly<Record<string, string | number | boolean | null>>;
+}
+
+export interface Scheduler {
+  readonly name: SchedulerName;
+  submit(submission: Submission): Promise<SubmitAnswer>;
+  /** After an unclear submit, or for a claim whose maker died: is there a job with this script? */
+  find(script: string): Promise<{ readonly ref: Ref; readonly cluster: string | null; readonly id: string } | "none" | "unreachable">;
+  /** One query for all of them. Every ref asked for is in the answer. */
+  observe(refs: readonly Ref[]): Promise<ReadonlyMap<Ref, Seen>>;
+  /** Takes queued jobs back, and ends them if they run by now. No error when they are gone. */
+  withdraw(refs: readonly Ref[]): Promise<void>;
+  /** Ends a running job with all of its processes. */
+  kill(ref: Ref): Promise<void>;
+  /** Signals an application that the scheduler started as a step (srun). */
+  warn(ref: Ref, signal: string): Promise<"sent" | "no-step">;
+  /** In the runner: the allocation it runs in; null: none of this scheduler's. */
+  here(environment: Readonly<Record<string, string | undefined>>): Promise<Allocation | null>;
+}
+
+/** What prove() keeps between looks: since when, on the watcher's own monotonic clock, the same doubtful answer stands. */
+export interface Doubt {
+  readonly sinceMonotonicMs: number;
+  readonly lastMonotonicMs: number;
+  readonly count: number;
+}
+
+export type ProofOrWait = { readonly proof: Proof } | { readonly wait: string; readonly unprovable: boolean };
