@@ -1,12 +1,21 @@
+import { readFileSync } from "node:fs";
 import { defineConfig } from "vitest/config";
+
+const { version } = JSON.parse(readFileSync(new URL("package.json", import.meta.url), "utf8")) as { version: string };
+// The bundles get the version from esbuild in the same way (scripts/build.mjs).
+const define = { __STINT_VERSION__: JSON.stringify(version) };
 
 // Unit tests stand beside their source and touch neither processes nor the network; everything that starts real
 // processes is under test/ and gets a process and generous time of its own.
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: "unit", include: ["src/**/*.test.ts"], isolate: false, pool: "threads", testTimeout: 20_000 } },
       {
+        define,
+        test: { name: "unit", include: ["src/**/*.test.ts"], isolate: false, pool: "threads", testTimeout: 20_000 },
+      },
+      {
+        define,
         test: {
           name: "process",
           include: ["test/**/*.test.ts"],
@@ -18,6 +27,7 @@ export default defineConfig({
         },
       },
       {
+        define,
         test: {
           name: "cluster",
           include: ["test/cluster/**/*.test.ts"],

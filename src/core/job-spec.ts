@@ -91,6 +91,8 @@ export interface Timing {
   readonly proofWaitMs: number;
   /** D: two answers of the doubtful kind at least this far apart. */
   readonly doubtfulTwiceMs: number;
+  /** D: after a lost node answers again its leftovers may live for this long (2 × KillWait). */
+  readonly nodesBackMs: number;
   /** D: heartbeat silent at least this long as watched. */
   readonly heartbeatSilentMs: number;
   /** Neither folder nor scheduler reached for this long: the body freezes its application. */

@@ -20,4 +20,6 @@ export interface Folder {
   makeFolder(path: string): Promise<void>;
   /** Removes one file. No error when it is not there. */
   remove(path: string): Promise<void>;
+  /** Inode number of a file or folder as text (a copy has another); null when it is not there. */
+  identity(path: string): Promise<string | null>;
 }

@@ -1,6 +1,9 @@
 /** What a scheduler must be able to do for a chain. `local` and `slurm` stand behind it; a simulated one in the tests. */
 import type { JobSpec } from "../core/job-spec.ts";
-import type { Proof, Ref, SchedulerName } from "../core/records.ts";
+import type { Ref, SchedulerName } from "../core/records.ts";
+import type { Seen } from "../core/seen.ts";
+
+export type { Seen } from "../core/seen.ts";
 
 export interface Submission {
   /** Absolute path of the attempt's script; unique, so that a job can be found by it. */
@@ -21,36 +24,6 @@ export type SubmitAnswer =
   | { readonly kind: "refused"; readonly error: string; readonly transient: boolean }
   /** Nobody knows whether the job exists: look for its script before anything else. */
   | { readonly kind: "unclear"; readonly error: string };
-
-/** What the scheduler says now. "Not reachable", "not there" and "over" are three answers. */
-export type Seen =
-  | { readonly kind: "unreachable"; readonly error: string }
-  | { readonly kind: "absent" }
-  | {
-      readonly kind: "active";
-      readonly phase: "pending" | "running" | "suspended" | "completing";
-      readonly reason: string | null;
-      readonly limitEndAtMs: number | null;
-    }
-  | {
-      readonly kind: "over";
-      /** Slurm's state word without decoration, e.g. `TIMEOUT`; local: `COMPLETED`, `FAILED`, `TIMEOUT`, `CANCELLED`, `LOST`, `REBOOTED`. */
-      readonly state: string;
-      readonly exitCode: number | null;
-      readonly signal: number | null;
-      /** Who cancelled it; null: nobody named. */
-      readonly cancelledByUid: number | null;
-      /** False while the record may still change (accounting late). */
-      readonly final: boolean;
-      /**
-       * What this answer proves about the attempt's processes: C the controller itself no longer holds it as active, D a
-       * doubtful end (NODE_FAIL, BOOT_FAIL, cancelled by nobody) whose nodes are in the given condition, E every process
-       * was looked for here and is gone, null nothing (accounting alone).
-       */
-      readonly proof: "C" | "D" | "E" | null;
-      readonly nodes: "rebooted" | "answering" | "silent" | null;
-      readonly text: string;
-    };
 
 export interface Allocation {
   readonly ref: Ref;
@@ -80,12 +53,3 @@ export interface Scheduler {
   /** In the runner: the allocation it runs in; null: none of this scheduler's. */
   here(environment: Readonly<Record<string, string | undefined>>): Promise<Allocation | null>;
 }
-
-/** What prove() keeps between looks: since when, on the watcher's own monotonic clock, the same doubtful answer stands. */
-export interface Doubt {
-  readonly sinceMonotonicMs: number;
-  readonly lastMonotonicMs: number;
-  readonly count: number;
-}
-
-export type ProofOrWait = { readonly proof: Proof } | { readonly wait: string; readonly unprovable: boolean };

@@ -1,0 +1,290 @@
+/**
+ * `advance(task)`: the one function that moves a chain (protocol §3). Runner, submitter, `resume`, the attached command
+ * and shepherds all call it, at any time and at once: it is idempotent, since every change is a record that only one can
+ * create. It reads, asks the core what to do, does that one thing, and reads again.
+ */
+import { join } from "node:path";
+import {
+  type AttemptRecords,
+  type Claimer,
+  type JobSpec,
+  nextStep,
+  noteDoubt,
+  type Outcome,
+  type Policy,
+  RECORD_VERSION,
+  type Reading,
+  type Ref,
+  refOf,
+  type Seen,
+  type Step,
+  type View,
+  type Watch,
+  type WithdrawReason,
+} from "../core/index.ts";
+import {
+  attemptPlace,
+  createRecord,
+  JournalError,
+  readSpec,
+  readStops,
+  readTask,
+  type TaskPlace,
+} from "../journal/index.ts";
+import { adopt, submitAttempt } from "./submit-attempt.ts";
+import type { World } from "./world.ts";
+
+export interface AdvanceOptions {
+  /** The attempt whose body calls. */
+  readonly me?: number;
+  /** Only keep `ahead` successors queued above `me`, which is running. */
+  readonly topUp?: boolean;
+  /** Overrides the specification's number of successors. */
+  readonly ahead?: number;
+  /** What the caller knows better than the scheduler's answer would tell. */
+  readonly assume?: ReadonlyMap<Ref, Seen>;
+}
+
+/** More steps than any chain needs in one call; a bug must not turn into a busy loop. */
+const MAX_STEPS = 10_000;
+
+export async function advance(world: World, task: TaskPlace, options: AdvanceOptions = {}): Promise<Outcome> {
+  const round = newRound(options.assume);
+  for (let steps = 0; steps < MAX_STEPS; steps++) {
+    const spec = await specOf(world, task);
+    const view = await look(world, task, spec.spec, options, round);
+    const step = nextStep(view);
+    if (step.do === "rest") return step.outcome;
+    await perform(world, task, spec, view, step, round);
+  }
+  throw new Error(`advance of ${task.id} does not come to rest: please report this`);
+}
+
+/** Answers of one call: what was asked once is not asked again, unless our own cancel has changed it. */
+interface Round {
+  readonly seen: Map<Ref, Seen>;
+  readonly found: Map<number, "none" | "unreachable" | "adopted">;
+  readonly cancelled: Set<Ref>;
+  reading: Reading | null;
+}
+
+function newRound(assume: ReadonlyMap<Ref, Seen> = new Map()): Round {
+  return { seen: new Map(assume), found: new Map(), cancelled: new Set(), reading: null };
+}
+
+interface SpecNow {
+  readonly number: number;
+  readonly spec: JobSpec;
+}
+
+async function specOf(world: World, task: TaskPlace): Promise<SpecNow> {
+  const found = await readSpec(world.folder, task.job);
+  if (found === null) {
+    const path = join(task.job.folder, "spec");
+    throw new JournalError(
+      "missing",
+      path,
+      `${path} is empty: the submit of ${task.job.id} never came to its end; submit it again`,
+    );
+  }
+  return { number: found.number, spec: found.revision.spec };
+}
+
+export function policyOf(spec: JobSpec, ownerUid: number): Policy {
+  return {
+    total: spec.total,
+    savedExitCodes: spec.savedExitCodes,
+    checkpointConfigured: spec.checkpoint !== null,
+    budgets: spec.budgets,
+    backoffFirstMs: spec.backoffFirstMs,
+    backoffMaxMs: spec.backoffMaxMs,
+    ownerUid,
+  };
+}
+
+async function look(
+  world: World,
+  task: TaskPlace,
+  spec: JobSpec,
+  options: AdvanceOptions,
+  round: Round,
+): Promise<View> {
+  // Stops first: one that arrives after this look is seen by the next.
+  const stops = await readStops(world.folder, task.job);
+  const { settled, open } = await readTask(world.folder, task);
+  const claimers = new Map<number, Claimer>();
+  const watches = new Map<number, Watch>();
+  const refused = new Map<number, { readonly error: string; readonly lookAgainMs: number }>();
+  const nowMonotonicMs = world.clock.monotonicMs();
+  for (const attempt of open) {
+    const key = attemptPlace(task, attempt.number).folder;
+    if (attempt.submitted === null && attempt.started === null) {
+      claimers.set(attempt.number, claimerOf(world, attempt, key));
+      watchClaim(world, key, nowMonotonicMs);
+    }
+    const watch = world.memory.watches.get(key);
+    if (watch !== undefined) watches.set(attempt.number, watch);
+    const refusal = world.memory.refusals.get(key);
+    if (refusal !== undefined && refusal.againAtMs > nowMonotonicMs)
+      refused.set(attempt.number, { error: refusal.error, lookAgainMs: refusal.againAtMs - nowMonotonicMs });
+  }
+  return {
+    settled,
+    open,
+    stops,
+    policy: policyOf(spec, world.ownerUid),
+    timing: spec.timing,
+    ahead: options.ahead ?? spec.ahead,
+    me: options.me ?? null,
+    topUp: options.topUp ?? false,
+    seen: round.seen,
+    found: round.found,
+    claimers,
+    refused,
+    cancelled: round.cancelled,
+    watches,
+    reading: round.reading,
+    nowMs: world.clock.nowMs(),
+    nowMonotonicMs,
+  };
+}
+
+function claimerOf(world: World, attempt: AttemptRecords, key: string): Claimer {
+  const by = attempt.claim?.by;
+  if (by === undefined) return "elsewhere";
+  if (by.pid === world.self.pid && by.startTicks === world.self.startTicks && world.aliveHere(by) === "alive") {
+    if (world.memory.submitting.has(key)) return "alive";
+    return world.memory.unclear.has(key) ? "unclear" : "me";
+  }
+  return world.aliveHere(by);
+}
+
+function watchClaim(world: World, key: string, nowMonotonicMs: number): void {
+  if (!world.memory.watches.has(key))
+    world.memory.watches.set(key, {
+      doubt: null,
+      silentSinceMs: nowMonotonicMs,
+      answeringSinceMs: null,
+      heartbeat: null,
+    });
+}
+
+async function perform(
+  world: World,
+  task: TaskPlace,
+  spec: SpecNow,
+  view: View,
+  step: Step,
+  round: Round,
+): Promise<void> {
+  switch (step.do) {
+    case "rest":
+      return;
+    case "ask":
+      return askScheduler(world, task, view, step.refs, round);
+    case "find":
+      round.found.set(step.attempt, await adopt(world, attemptPlace(task, step.attempt)));
+      return;
+    case "read-checkpoint":
+      round.reading = await world.readCheckpoint(task, spec.spec);
+      return;
+    case "withdraw":
+      await withdraw(world, task, step.attempt, step.reason, step.note);
+      return;
+    case "cancel":
+      world.log(`cancel ${step.refs.join(" ")}`);
+      await world.scheduler.withdraw(step.refs);
+      for (const ref of step.refs) {
+        round.cancelled.add(ref);
+        round.seen.delete(ref);
+      }
+      return;
+    case "settle": {
+      const place = attemptPlace(task, step.attempt);
+      const record = { version: RECORD_VERSION, nonce: world.nonce(), atMs: world.clock.nowMs(), ...step.settlement };
+      const { mine } = await createRecord(world.folder, join(place.folder, "settled.json"), record);
+      // The checkpoint may be read anew for the next one.
+      round.reading = null;
+      if (mine)
+        world.log(
+          `attempt ${step.attempt} settled: ${record.verdict} (${record.evidence.why}) → ${record.decision.kind}`,
+        );
+      return;
+    }
+    case "claim": {
+      const place = attemptPlace(task, step.attempt);
+      await world.folder.makeFolder(place.folder);
+      const claim = {
+        version: RECORD_VERSION,
+        nonce: world.nonce(),
+        atMs: world.clock.nowMs(),
+        by: world.self,
+        specRevision: spec.number,
+        basis: step.basis,
+        after: step.after,
+        notBeforeMs: step.notBeforeMs,
+      };
+      const { mine } = await createRecord(world.folder, join(place.folder, "claim.json"), claim);
+      if (mine) world.log(`attempt ${step.attempt} claimed (${step.basis})`);
+      return;
+    }
+    case "submit":
+      await submitAttempt(world, task, spec.spec, view, step.attempt);
+      return;
+  }
+}
+
+/** Links `go` = withdrawn unless somebody has linked a go before. */
+export async function withdraw(
+  world: World,
+  task: TaskPlace,
+  attempt: number,
+  reason: WithdrawReason,
+  note: string | null,
+): Promise<boolean> {
+  const go = {
+    version: RECORD_VERSION,
+    nonce: world.nonce(),
+    atMs: world.clock.nowMs(),
+    what: "withdrawn" as const,
+    reason,
+    note,
+    by: world.self,
+  };
+  const { mine } = await createRecord(world.folder, join(attemptPlace(task, attempt).folder, "go.json"), go);
+  if (mine) world.log(`attempt ${attempt} withdrawn: ${reason}${note === null ? "" : ` (${note})`}`);
+  return mine;
+}
+
+const NO_WATCH = { doubt: null, silentSinceMs: null, answeringSinceMs: null, heartbeat: null };
+
+async function askScheduler(
+  world: World,
+  task: TaskPlace,
+  view: View,
+  refs: readonly Ref[],
+  round: Round,
+): Promise<void> {
+  const answers = await world.scheduler.observe(refs);
+  const nowMonotonicMs = world.clock.monotonicMs();
+  for (const ref of refs) {
+    const seen = answers.get(ref) ?? { kind: "unreachable", error: "the scheduler's answer doesn't name it" };
+    round.seen.set(ref, seen);
+    const attempt = view.open.find((a) => refOf(a) === ref);
+    if (attempt === undefined) continue;
+    const place = attemptPlace(task, attempt.number);
+    const before = world.memory.watches.get(place.folder) ?? NO_WATCH;
+    const doubt = noteDoubt(before.doubt, seen, nowMonotonicMs);
+    if (doubt === null && before.doubt === null) continue;
+    // Only a doubtful end makes the heartbeat interesting; it is compared as text, never by a clock of another host.
+    const heartbeat = String((await world.folder.read(join(place.folder, "samples.csv")))?.length ?? -1);
+    const nodesAnswer = seen.kind === "over" && seen.nodes === "answering";
+    const moved = before.heartbeat !== heartbeat || before.silentSinceMs === null;
+    world.memory.watches.set(place.folder, {
+      doubt,
+      heartbeat,
+      answeringSinceMs: nodesAnswer ? (before.answeringSinceMs ?? nowMonotonicMs) : null,
+      silentSinceMs: moved ? nowMonotonicMs : before.silentSinceMs,
+    });
+  }
+}

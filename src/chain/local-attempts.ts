@@ -1,0 +1,69 @@
+/** What the local scheduler must know of a job's attempts, read from the job folder. */
+import type { ProcessRef, Ref } from "../core/index.ts";
+import type { Folder } from "../host/index.ts";
+import {
+  type AttemptPlace,
+  attemptNumbers,
+  attemptPlace,
+  type JobPlace,
+  placeOfAttemptFolder,
+  readAttempt,
+  readRecord,
+  taskPlace,
+} from "../journal/index.ts";
+import { join } from "node:path";
+import type { LocalAttempt } from "../schedulers/index.ts";
+
+/** `application.json`: the application's first process, so that its session is known when its runner is gone. */
+export interface ApplicationRecord {
+  readonly version: number;
+  readonly process: ProcessRef;
+}
+
+export const APPLICATION_FILE = "application.json";
+
+/** `<job uuid>/<task>/<attempt>`: carried by every process of the attempt in STINT_MARK. */
+export function markOf(uuid: string, attempt: AttemptPlace): string {
+  return `${uuid}/${attempt.task.index}/${attempt.number}`;
+}
+
+export function localAttempts(folder: Folder, job: JobPlace, uuid: string, killWaitMs: number) {
+  const places = new Map<Ref, AttemptPlace>();
+  return {
+    markOf(attemptFolder: string): string {
+      const place = placeOfAttemptFolder(attemptFolder);
+      if (place === null) throw new Error(`${attemptFolder} is no attempt of a job`);
+      return markOf(uuid, place);
+    },
+
+    async attemptOf(ref: Ref): Promise<LocalAttempt | null> {
+      const place = places.get(ref) ?? (await search(folder, job, ref));
+      if (place === null) return null;
+      places.set(ref, place);
+      const { claim, started, exited } = await readAttempt(folder, place);
+      const application = await readRecord<ApplicationRecord>(folder, join(place.folder, APPLICATION_FILE));
+      return {
+        folder: place.folder,
+        mark: markOf(uuid, place),
+        machine: started?.body ?? claim?.by ?? null,
+        application: application?.process ?? null,
+        exited: exited !== null,
+        killWaitMs,
+      };
+    },
+  };
+}
+
+/** From the newest attempt down: those that anybody asks for are the newest. */
+async function search(folder: Folder, job: JobPlace, ref: Ref): Promise<AttemptPlace | null> {
+  const indices = ((await folder.list(join(job.folder, "tasks"))) ?? []).filter((name) => /^\d+$/.test(name)).map(Number);
+  for (const index of indices) {
+    const task = taskPlace(job, index);
+    for (const number of (await attemptNumbers(folder, task)).reverse()) {
+      const place = attemptPlace(task, number);
+      const { submitted, started } = await readAttempt(folder, place);
+      if (submitted?.ref === ref || started?.ref === ref) return place;
+    }
+  }
+  return null;
+}

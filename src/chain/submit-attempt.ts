@@ -1,0 +1,111 @@
+/** Handing a claimed attempt to the scheduler, and finding it again when nobody knows whether that worked. */
+import { join } from "node:path";
+import {
+  type JobSpec,
+  RECORD_VERSION,
+  type Ref,
+  refOf,
+  refsOf,
+  type SchedulerName,
+  type Submitted,
+  type View,
+} from "../core/index.ts";
+import { type AttemptPlace, attemptPlace, createRecord, readEnvironment, type TaskPlace } from "../journal/index.ts";
+import type { World } from "./world.ts";
+
+/** Waits between submits of the same number after a clear refusal: 1 s, doubling to 5 min. */
+const REFUSAL_FIRST_MS = 1_000;
+const REFUSAL_MAX_MS = 300_000;
+
+export async function submitAttempt(
+  world: World,
+  task: TaskPlace,
+  spec: JobSpec,
+  view: View,
+  number: number,
+): Promise<void> {
+  const place = attemptPlace(task, number);
+  if (world.memory.submitting.has(place.folder)) return;
+  world.memory.submitting.add(place.folder);
+  try {
+    await hand(world, place, spec, view);
+  } finally {
+    world.memory.submitting.delete(place.folder);
+  }
+}
+
+async function hand(world: World, place: AttemptPlace, spec: JobSpec, view: View): Promise<void> {
+  const lower = view.open.filter((a) => a.number < place.number && (a.claim !== null || a.started !== null));
+  const unknown = lower.find((a) => refOf(a) === null && a.go?.what !== "withdrawn");
+  if (unknown !== undefined) {
+    // afterany needs every lower id: with the one below alone, cancelling it would start this one beside a living one.
+    refuse(world, place, `waits for the scheduler id of attempt ${unknown.number}`, 200);
+    return;
+  }
+  const script = join(place.folder, "script.sh");
+  await world.folder.replace(script, world.script(place, spec));
+  const claim = view.open.find((a) => a.number === place.number)?.claim ?? null;
+  const answer = await world.scheduler.submit({
+    script,
+    attemptFolder: place.folder,
+    jobName: spec.name,
+    spec,
+    after: lower.flatMap(refsOf),
+    notBeforeMs: claim?.notBeforeMs ?? null,
+    environment: await readEnvironment(world.folder, place.task.job),
+  });
+  switch (answer.kind) {
+    case "accepted":
+      world.memory.refusals.delete(place.folder);
+      await recordSubmitted(world, place, answer, "claimer");
+      return;
+    case "refused": {
+      const count = (world.memory.refusals.get(place.folder)?.count ?? 0) + 1;
+      refuse(world, place, answer.error, Math.min(REFUSAL_MAX_MS, REFUSAL_FIRST_MS * 2 ** Math.min(count - 1, 20)));
+      return;
+    }
+    case "unclear":
+      world.log(`submit of attempt ${place.number} got no clear answer: ${answer.error}`);
+      world.memory.unclear.add(place.folder);
+      return;
+  }
+}
+
+function refuse(world: World, place: AttemptPlace, error: string, againMs: number): void {
+  const count = (world.memory.refusals.get(place.folder)?.count ?? 0) + 1;
+  world.log(`attempt ${place.number} not submitted: ${error}`);
+  world.memory.refusals.set(place.folder, { error, count, againAtMs: world.clock.monotonicMs() + againMs });
+}
+
+/** Looks for a job with the attempt's script and puts it on file. */
+export async function adopt(world: World, place: AttemptPlace): Promise<"none" | "unreachable" | "adopted"> {
+  const found = await world.scheduler.find(join(place.folder, "script.sh"));
+  if (found === "none" || found === "unreachable") return found;
+  await recordSubmitted(world, place, found, "adopted");
+  return "adopted";
+}
+
+/** Links `submitted`; the job itself or an adopter may have been first. */
+export async function recordSubmitted(
+  world: World,
+  place: AttemptPlace,
+  job: { readonly ref: Ref; readonly cluster: string | null; readonly id: string },
+  by: Submitted["by"],
+): Promise<void> {
+  const record: Submitted = {
+    version: RECORD_VERSION,
+    nonce: world.nonce(),
+    atMs: world.clock.nowMs(),
+    scheduler: schedulerOf(job.ref),
+    cluster: job.cluster,
+    id: job.id,
+    ref: job.ref,
+    by,
+  };
+  const { mine } = await createRecord(world.folder, join(place.folder, "submitted.json"), record);
+  if (mine) world.log(`attempt ${place.number} is ${job.ref}`);
+}
+
+function schedulerOf(ref: Ref): SchedulerName {
+  return ref.startsWith("slurm/") ? "slurm" : "local";
+}

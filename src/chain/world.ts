@@ -1,0 +1,48 @@
+/** What `advance` needs of the world around it. One world per process and job; the tests build a simulated one. */
+import type { JobSpec, ProcessRef, Reading, Watch } from "../core/index.ts";
+import type { Folder } from "../host/index.ts";
+import type { AttemptPlace, TaskPlace } from "../journal/index.ts";
+import type { Scheduler } from "../schedulers/index.ts";
+
+export interface Clock {
+  /** Epoch milliseconds. */
+  nowMs(): number;
+  /** This host's monotonic clock; time-outs between processes run on it alone. */
+  monotonicMs(): number;
+  sleep(ms: number): Promise<void>;
+}
+
+export interface World {
+  readonly folder: Folder;
+  readonly scheduler: Scheduler;
+  readonly clock: Clock;
+  readonly self: ProcessRef;
+  /** Is that process still there? "elsewhere": this machine can't tell. */
+  aliveHere(ref: ProcessRef): "alive" | "gone" | "elsewhere";
+  /** Unique among all processes and machines. */
+  nonce(): string;
+  /** The text of an attempt's script. */
+  script(place: AttemptPlace, spec: JobSpec): string;
+  readCheckpoint(task: TaskPlace, spec: JobSpec): Promise<Reading>;
+  /** One line for whoever debugs; never needed for correctness. */
+  log(line: string): void;
+  /** Uid of the user whose cancel counts as the user's own. */
+  readonly ownerUid: number;
+  readonly memory: Memory;
+}
+
+/** What a process remembers between its looks. Losing it costs time, never safety. */
+export interface Memory {
+  /** By attempt folder. */
+  readonly watches: Map<string, Watch & { readonly heartbeat: string | null }>;
+  /** Attempts that this process is handing to the scheduler right now. */
+  readonly submitting: Set<string>;
+  /** Attempts whose submit got no clear answer: never submitted again by this process, only looked for. */
+  readonly unclear: Set<string>;
+  /** Refusals, to ask again later with growing waits. */
+  readonly refusals: Map<string, { readonly error: string; readonly count: number; readonly againAtMs: number }>;
+}
+
+export function newMemory(): Memory {
+  return { watches: new Map(), submitting: new Set(), unclear: new Set(), refusals: new Map() };
+}

@@ -1,0 +1,18 @@
+// The face of checkpoint: reading progress, generations, the owner record, room for the next checkpoint.
+export { type CheckpointPlace, resolveCheckpoint, sameCheckpoint } from "./checkpoint-place.ts";
+export { type StorageFinding, spaceFor } from "./checkpoint-space.ts";
+export { formatGenerations, type GenerationMemory, parseGenerations } from "./generations.ts";
+export {
+  type ClaimOptions,
+  type CurrentOwner,
+  claimOwner,
+  type JudgeOwner,
+  type OwnerJudgement,
+  type Ownership,
+  readOwner,
+  releaseOwner,
+  stillOwner,
+} from "./owner.ts";
+export { type OwnerIdentity, type OwnerPlace, type OwnerRecord, ownerPlace } from "./owner-record.ts";
+export { checkProgressRule } from "./progress-rule.ts";
+export { type CheckpointSpec, readCheckpoint } from "./read-checkpoint.ts";

@@ -1,0 +1,73 @@
+// The face of core: what the other rooms may use.
+export { afterResume, backoffMs, decide, decideNeverRan, EMPTY_CARRY, spend } from "./decision.ts";
+export {
+  formatJobId,
+  formatTaskId,
+  type JobId,
+  MAX_NAME_BYTES,
+  nameFromCommand,
+  type ParsedId,
+  type ParsedName,
+  parseJobId,
+  parseJobName,
+  shortJobId,
+  suggestName,
+} from "./ids.ts";
+export type {
+  Budgets,
+  Command,
+  JobSpec,
+  Mode,
+  Origins,
+  ProgressRule,
+  SlurmOptions,
+  SpecRevision,
+  Timing,
+} from "./job-spec.ts";
+export { formatProgress, type Progress, progressOf, progressValue, type Reading } from "./progress.ts";
+export { type Doubt, isDoubtful, noteDoubt, type ProofAnswer, prove, type Watch } from "./proof.ts";
+export { quoteCommand, quoteShell, splitWords } from "./quote.ts";
+export {
+  type AttemptRecords,
+  type Basis,
+  type Carry,
+  type Claim,
+  type Decision,
+  type Evidence,
+  type Exited,
+  type Go,
+  type GoStart,
+  type GoWithdrawn,
+  type Machine,
+  type Policy,
+  type ProcessRef,
+  type Proof,
+  RECORD_VERSION,
+  type Ref,
+  type SchedulerName,
+  type Settled,
+  type SignalNote,
+  type Started,
+  type Stop,
+  type Submitted,
+  type Tracking,
+  type Verdict,
+  type WithdrawReason,
+} from "./records.ts";
+export type { Absent, Active, Over, Seen, Unreachable } from "./seen.ts";
+export { formatBytes, formatSlurmMemory, type ParsedMemory, parseMemory } from "./size.ts";
+export {
+  type Claimer,
+  carryBelow,
+  nextStep,
+  type Outcome,
+  refOf,
+  refsOf,
+  type Settlement,
+  type Step,
+  type View,
+} from "./step.ts";
+export { isResumed, type StopList, type Stops, standingDecision, stopInForce, stopNumber } from "./stops.ts";
+export { type DurationRules, formatDuration, formatSlurmTime, type ParsedDuration, parseDuration } from "./time.ts";
+export { causeKnown, judge, totalReached } from "./verdict.ts";
+export { VERSION } from "./version.ts";

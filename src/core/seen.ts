@@ -1,0 +1,41 @@
+/** What a scheduler says of one attempt now (design law 5: "not reachable", "not there" and "over" are three answers). */
+
+export interface Unreachable {
+  readonly kind: "unreachable";
+  readonly error: string;
+}
+
+/** The scheduler answers and knows nothing of it. */
+export interface Absent {
+  readonly kind: "absent";
+}
+
+export interface Active {
+  readonly kind: "active";
+  readonly phase: "pending" | "running" | "suspended" | "completing";
+  readonly reason: string | null;
+  readonly limitEndAtMs: number | null;
+}
+
+export interface Over {
+  readonly kind: "over";
+  /** Slurm's state word without decoration (`TIMEOUT`); local: `COMPLETED`, `FAILED`, `TIMEOUT`, `CANCELLED`, `LOST`, `REBOOTED`. */
+  readonly state: string;
+  readonly exitCode: number | null;
+  readonly signal: number | null;
+  /** Who cancelled it; null: nobody named. */
+  readonly cancelledByUid: number | null;
+  /** False while the record may still change (accounting late). */
+  readonly final: boolean;
+  /**
+   * What the answer proves about the attempt's processes: C the controller itself no longer holds it as active, D a
+   * doubtful end (NODE_FAIL, BOOT_FAIL, cancelled by nobody) whose nodes are as given, E every process was looked for
+   * here and is gone, null nothing (accounting alone).
+   */
+  readonly proof: "C" | "D" | "E" | null;
+  readonly nodes: "rebooted" | "answering" | "silent" | null;
+  /** The scheduler's own words, for the evidence. */
+  readonly text: string;
+}
+
+export type Seen = Unreachable | Absent | Active | Over;

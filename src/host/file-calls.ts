@@ -1,0 +1,92 @@
+import {
+  closeSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  unlinkSync,
+  writeSync,
+} from "node:fs";
+import { link, mkdir, open, readdir, readFile, rename, stat, unlink } from "node:fs/promises";
+
+type Later<T> = T | Promise<T>;
+
+/**
+ * The system calls that a durable folder is made of, in two forms: on the thread pool (a hung file system stops only the
+ * one who waits) and blocking (a third of the time per file, for commands that read thousands). Errors are the system's own.
+ */
+export interface FileCalls {
+  readText(path: string): Later<string>;
+  names(path: string): Later<readonly string[]>;
+  /** open with the flags (`wx`, `a`) and mode 0600, write all, fsync, close. The descriptor is closed on every way out. */
+  writeSynced(path: string, flags: "wx" | "a", content: string): Later<void>;
+  /** Makes names in the folder durable. */
+  syncFolder(path: string): Later<void>;
+  link(from: string, to: string): Later<void>;
+  rename(from: string, to: string): Later<void>;
+  unlink(path: string): Later<void>;
+  /** mkdir -p with mode 0700; the first folder that was made, or undefined where all were there. */
+  makeFolders(path: string): Later<string | undefined>;
+  inode(path: string): Later<bigint>;
+}
+
+export const pooledCalls: FileCalls = {
+  readText: (path) => readFile(path, "utf8"),
+  names: (path) => readdir(path),
+  async writeSynced(path, flags, content) {
+    const file = await open(path, flags, 0o600);
+    try {
+      const bytes = Buffer.from(content);
+      // One write call where the file system takes it whole, so that lines appended by several processes do not mix.
+      for (let done = 0; done < bytes.length; ) done += (await file.write(bytes, done)).bytesWritten;
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+  },
+  async syncFolder(path) {
+    const folder = await open(path, "r");
+    try {
+      await folder.sync();
+    } finally {
+      await folder.close();
+    }
+  },
+  link,
+  rename,
+  unlink,
+  makeFolders: (path) => mkdir(path, { recursive: true, mode: 0o700 }),
+  inode: async (path) => (await stat(path, { bigint: true })).ino,
+};
+
+export const blockingCalls: FileCalls = {
+  readText: (path) => readFileSync(path, "utf8"),
+  names: (path) => readdirSync(path),
+  writeSynced(path, flags, content) {
+    const file = openSync(path, flags, 0o600);
+    try {
+      const bytes = Buffer.from(content);
+      for (let done = 0; done < bytes.length; ) done += writeSync(file, bytes, done);
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+  },
+  syncFolder(path) {
+    const folder = openSync(path, "r");
+    try {
+      fsyncSync(folder);
+    } finally {
+      closeSync(folder);
+    }
+  },
+  link: linkSync,
+  rename: renameSync,
+  unlink: unlinkSync,
+  makeFolders: (path) => mkdirSync(path, { recursive: true, mode: 0o700 }),
+  inode: (path) => statSync(path, { bigint: true }).ino,
+};

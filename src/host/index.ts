@@ -1,0 +1,47 @@
+/** This machine: files that last, processes, signals, control groups, time. */
+export {
+  type CgroupCpu,
+  type CgroupMemory,
+  cgroupCpu,
+  cgroupMemory,
+  cgroupOomKills,
+  ownCgroup,
+  pidsInCgroup,
+  slurmTracking,
+} from "./cgroup.ts";
+export { slurmJobPath } from "./cgroup-path.ts";
+export { type Clock, realClock } from "./clock.ts";
+export { blockingFolder, durableFolder, isTemporary, pooledFolder } from "./durable-folder.ts";
+export { endSelf, poolIsBusy } from "./exit.ts";
+export { blockingCalls, type FileCalls, pooledCalls } from "./file-calls.ts";
+export type { Folder } from "./folder.ts";
+export { errorCode, FolderError, isOutOfSpace } from "./folder-error.ts";
+export { type SignalResult, type SweepOptions, signalMembers, sweep, termAll } from "./ladder.ts";
+export { aliveHere, processRef, sameMachine, thisMachine, thisProcess } from "./machine.ts";
+export { findMembers, type Member, type MemberQuery } from "./members.ts";
+export { type MeterOptions, TreeMeter, type Usage } from "./meter.ts";
+export {
+  clockTicksPerSecond,
+  hasEnded,
+  type ProcessIo,
+  type ProcessStat,
+  pageBytes,
+  readChildren,
+  readCommandLine,
+  readEnvironment,
+  readIo,
+  readStat,
+} from "./proc.ts";
+export { type Space, spaceAt } from "./space.ts";
+export {
+  type Application,
+  type ApplicationExit,
+  type Detached,
+  findProgram,
+  type SpawnFailure,
+  type SpawnOptions,
+  spawnApplication,
+  spawnDetached,
+  subreaperPrefix,
+} from "./spawn.ts";
+export type { TreeTotals } from "./tree-counter.ts";

@@ -1,0 +1,163 @@
+import type { ProcessRef } from "../core/index.ts";
+import { pidsInCgroup } from "./cgroup.ts";
+import { hasEnded, type ProcessStat, readEnvironment, readStat } from "./proc.ts";
+import { childrenByParent, readAllStats, walkTree } from "./tree.ts";
+
+/** What an attempt's processes have in common. */
+export interface MemberQuery {
+  /** Members themselves, with all below them. A ref whose pid has been taken by a later process is passed over. */
+  readonly roots: readonly (ProcessRef | number)[];
+  /** The session that the application was started in (its first process's pid). */
+  readonly session: number | null;
+  /** The variable that every process of the attempt has inherited, e.g. `STINT_MARK`. Its value is the attempt's alone. */
+  readonly mark: { readonly name: string; readonly value: string } | null;
+  /** Variables that must stand beside the mark, e.g. SLURM_JOB_ID: a job submitted from inside inherits the mark too. */
+  readonly alsoEnv?: Readonly<Record<string, string>>;
+  /** The attempt's control group, a path as in /proc/PID/cgroup. */
+  readonly cgroup: string | null;
+  /** Never members; what is below them may be. */
+  readonly exclude: readonly number[];
+  /** Never members, with all below them, e.g. a command that the runner started for itself. */
+  readonly excludeTrees?: readonly number[];
+}
+
+export interface Member {
+  readonly pid: number;
+  readonly startTicks: number;
+  readonly state: string;
+  readonly processGroup: number;
+  /** By what it was recognised; where several hold, the first in this order. */
+  readonly how: "root" | "cgroup" | "session" | "mark" | "descendant";
+}
+
+/**
+ * The living processes of an attempt: those of its control group, the roots, the members of the session, those with the mark
+ * in their environment, and all descendants of any of these.
+ *
+ * - `thorough` looks at every process of the machine; `tree` only below the roots and in the control group, for
+ *   moments when milliseconds count.
+ * - A process that carries the mark's name with another value, or other values beside it, belongs to another attempt and is
+ *   no member, nor is anything below it, however it was reached (roots are taken at their word).
+ * - Zombies are no members: they hold nothing. Neither are pid 1, this process, and those excluded.
+ * - Each look is one pass: a process that forks while it runs may be missed, so look until two answers are empty.
+ */
+export function findMembers(query: MemberQuery, form: "tree" | "thorough" = "thorough"): readonly Member[] {
+  const roots = query.roots.map(pidOfRoot).filter((pid) => pid !== null);
+  const inCgroup = query.cgroup === null ? [] : pidsInCgroup(query.cgroup);
+  const search = new Search(query, roots, inCgroup);
+  const starts = new Set([...roots, ...inCgroup]);
+  if (form === "tree") {
+    walkTree(starts, (stat) => search.descend(stat));
+  } else {
+    const all = readAllStats();
+    const childrenOf = childrenByParent(all);
+    for (const stat of all.values()) if (search.recognise(stat)) starts.add(stat.pid);
+    // A Set hands out what is added while it is walked.
+    for (const pid of starts) {
+      const stat = all.get(pid) ?? readStat(pid);
+      if (stat === null || !search.descend(stat)) continue;
+      for (const child of childrenOf(stat)) starts.add(child);
+    }
+  }
+  return [...search.found.values()];
+}
+
+function pidOfRoot(root: ProcessRef | number): number | null {
+  if (typeof root === "number") return root;
+  return readStat(root.pid)?.startTicks === root.startTicks ? root.pid : null;
+}
+
+type Belonging = "ours" | "foreign" | "unmarked";
+
+class Search {
+  readonly found = new Map<number, Member>();
+  readonly #query: MemberQuery;
+  readonly #roots: ReadonlySet<number>;
+  readonly #cgroup: ReadonlySet<number>;
+  readonly #excluded: ReadonlySet<number>;
+  readonly #excludedTrees: ReadonlySet<number>;
+  readonly #session: number | null;
+  /** No member of the session is older than this. */
+  readonly #sessionStartTicks: number;
+  readonly #belongings = new Map<number, Belonging>();
+
+  constructor(query: MemberQuery, roots: readonly number[], inCgroup: readonly number[]) {
+    this.#query = query;
+    this.#roots = new Set(roots);
+    this.#cgroup = new Set(inCgroup);
+    this.#excluded = new Set([1, process.pid, ...query.exclude]);
+    const excludedTrees = new Set<number>();
+    if ((query.excludeTrees ?? []).length > 0) {
+      walkTree(query.excludeTrees ?? [], (stat) => {
+        excludedTrees.add(stat.pid);
+        return true;
+      });
+    }
+    this.#excludedTrees = excludedTrees;
+    const leader = query.roots.find((root) => typeof root !== "number" && root.pid === query.session);
+    this.#sessionStartTicks = typeof leader === "object" ? leader.startTicks : 0;
+    this.#session = query.session !== null && this.#sessionTakenOver(query.session) ? null : query.session;
+  }
+
+  /** Session or mark: what makes a process a member wherever it stands. */
+  recognise(stat: ProcessStat): boolean {
+    if (hasEnded(stat) || this.#cgroup.has(stat.pid) || this.#roots.has(stat.pid)) return false;
+    return this.#inSession(stat) || this.#belonging(stat) === "ours";
+  }
+
+  /** Notes a process that was reached from a root, the group, or another member; answers whether to look below it. */
+  descend(stat: ProcessStat): boolean {
+    const isRoot = this.#roots.has(stat.pid);
+    if (this.#excludedTrees.has(stat.pid)) return false;
+    if (!isRoot && !this.#excluded.has(stat.pid) && this.#belonging(stat) === "foreign") return false;
+    if (!hasEnded(stat) && !this.#excluded.has(stat.pid)) {
+      const { pid, startTicks, state, processGroup } = stat;
+      this.found.set(pid, { pid, startTicks, state, processGroup, how: this.#how(stat) });
+    }
+    return true;
+  }
+
+  #how(stat: ProcessStat): Member["how"] {
+    if (this.#roots.has(stat.pid)) return "root";
+    if (this.#cgroup.has(stat.pid)) return "cgroup";
+    if (this.#inSession(stat)) return "session";
+    return this.#belongings.get(stat.pid) === "ours" ? "mark" : "descendant";
+  }
+
+  #inSession(stat: ProcessStat): boolean {
+    return this.#session !== null && stat.session === this.#session && stat.startTicks >= this.#sessionStartTicks;
+  }
+
+  /** The session's number is now the pid of a later process: that session is somebody else's. */
+  #sessionTakenOver(session: number): boolean {
+    if (this.#sessionStartTicks === 0) return false;
+    const leader = readStat(session);
+    return leader !== null && leader.startTicks !== this.#sessionStartTicks;
+  }
+
+  #belonging(stat: ProcessStat): Belonging {
+    const known = this.#belongings.get(stat.pid);
+    if (known !== undefined) return known;
+    const belonging = this.#readBelonging(stat);
+    this.#belongings.set(stat.pid, belonging);
+    return belonging;
+  }
+
+  #readBelonging(stat: ProcessStat): Belonging {
+    const { mark, alsoEnv } = this.#query;
+    // No memory of its own: a kernel thread, which has no environment.
+    if (mark === null || stat.virtualBytes === 0) return "unmarked";
+    const read = readEnvironment(stat.pid);
+    if (read === "unreadable") return "unmarked";
+    const value = read(mark.name);
+    if (value === null) return "unmarked";
+    if (value !== mark.value) return "foreign";
+    let complete = true;
+    for (const [name, wanted] of Object.entries(alsoEnv ?? {})) {
+      const beside = read(name);
+      if (beside !== null && beside !== wanted) return "foreign";
+      if (beside === null) complete = false;
+    }
+    return complete ? "ours" : "unmarked";
+  }
+}

@@ -1,0 +1,30 @@
+// The face of the journal: the job folder as records and state.
+export { decode, encode, JournalError, type JournalErrorCode } from "./codec.ts";
+export { findJobs } from "./find-jobs.ts";
+export { adoptHome, checkHome, createHome, type Home } from "./home.ts";
+export {
+  attemptNumbers,
+  createRecord,
+  createSpec,
+  createStop,
+  readAttempt,
+  readEnvironment,
+  readRecord,
+  readSpec,
+  readStops,
+  readTask,
+  type TaskState,
+} from "./journal.ts";
+export {
+  type AttemptFileName,
+  type AttemptPlace,
+  attemptFile,
+  attemptPlace,
+  type JobPlace,
+  jobPlace,
+  numberOf,
+  padded,
+  placeOfAttemptFolder,
+  type TaskPlace,
+  taskPlace,
+} from "./layout.ts";

@@ -1,0 +1,152 @@
+/** Reading and creating the records of a task. State is always read from the folder; nothing is kept between calls. */
+import { join } from "node:path";
+import type {
+  AttemptRecords,
+  Claim,
+  Exited,
+  Go,
+  Settled,
+  SpecRevision,
+  Started,
+  Stop,
+  StopList,
+  Stops,
+  Submitted,
+} from "../core/index.ts";
+import type { Folder } from "../host/index.ts";
+import { decode, encode, JournalError } from "./codec.ts";
+import { type AttemptPlace, attemptPlace, type JobPlace, numberOf, padded, type TaskPlace } from "./layout.ts";
+
+export interface TaskState {
+  /** The highest settled attempt: with the attempts above it, it is the whole state of the task. */
+  readonly settled: { readonly number: number; readonly record: Settled } | null;
+  /** All attempts above it, ascending. */
+  readonly open: readonly AttemptRecords[];
+}
+
+/** Reads from the top down to the newest settlement: settlements are made in order, so all below it are settled too. */
+export async function readTask(folder: Folder, task: TaskPlace): Promise<TaskState> {
+  const numbers = await attemptNumbers(folder, task);
+  const open: AttemptRecords[] = [];
+  for (const number of numbers.reverse()) {
+    const place = attemptPlace(task, number);
+    const settled = await readRecord<Settled>(folder, join(place.folder, "settled.json"));
+    if (settled !== null) return { settled: { number, record: settled }, open: open.reverse() };
+    open.push(await readAttempt(folder, place));
+  }
+  return { settled: null, open: open.reverse() };
+}
+
+/** Numbers of all attempts of a task, ascending. Foreign files are passed over. */
+export async function attemptNumbers(folder: Folder, task: TaskPlace): Promise<number[]> {
+  const names = (await folder.list(join(task.folder, "attempts"))) ?? [];
+  return names
+    .map(numberOf)
+    .filter((n): n is number => n !== null && n > 0)
+    .sort((a, b) => a - b);
+}
+
+/** All records of one attempt. */
+export async function readAttempt(folder: Folder, place: AttemptPlace): Promise<AttemptRecords> {
+  const names = new Set((await folder.list(place.folder)) ?? []);
+  const read = async <T>(name: string): Promise<T | null> =>
+    names.has(name) ? readRecord<T>(folder, join(place.folder, name)) : null;
+  return {
+    number: place.number,
+    claim: await read<Claim>("claim.json"),
+    submitted: await read<Submitted>("submitted.json"),
+    started: await read<Started>("started.json"),
+    go: await read<Go>("go.json"),
+    exited: await read<Exited>("exited.json"),
+    settled: await read<Settled>("settled.json"),
+  };
+}
+
+/** A record, or null when it is not there. Throws JournalError. */
+export async function readRecord<T>(folder: Folder, path: string): Promise<T | null> {
+  const text = await folder.read(path);
+  return text === null || text === "" ? null : decode<T>(text, path);
+}
+
+/** Creates a record once; whoever loses gets what is there. The record must hold its own nonce. */
+export async function createRecord<T extends { readonly nonce: string }>(
+  folder: Folder,
+  path: string,
+  record: T,
+): Promise<{ readonly mine: boolean; readonly record: T }> {
+  const { content } = await folder.createOnce(path, encode(record));
+  const there = decode<T>(content, path);
+  return { mine: there.nonce === record.nonce, record: there };
+}
+
+/** Stops of a job and of all its ancestors, with the persons' words in the job's own. */
+export async function readStops(folder: Folder, job: JobPlace): Promise<Stops> {
+  const lists: StopList[] = [];
+  const words = new Map<number, string>();
+  for (const jobFolder of [job.folder, ...job.ancestors]) {
+    const numbers = await stopNumbers(folder, jobFolder);
+    const own = jobFolder === job.folder;
+    let ruling: Stop | null = null;
+    for (const number of numbers) {
+      // Of an ancestor only the ruling one matters; of the job itself each may hold a word about an attempt.
+      if (!own && number !== numbers.at(-1)) continue;
+      const stop = await readRecord<Stop>(folder, join(jobFolder, "stops", `${padded(number)}.json`));
+      if (stop === null) continue;
+      ruling = stop;
+      if (own && stop.over !== undefined) words.set(stop.over, `${stop.by} said so in stops/${padded(number)}`);
+    }
+    lists.push({ highest: numbers.at(-1) ?? 0, ruling });
+  }
+  return { lists, words };
+}
+
+async function stopNumbers(folder: Folder, jobFolder: string): Promise<number[]> {
+  const names = (await folder.list(join(jobFolder, "stops"))) ?? [];
+  return names
+    .map(numberOf)
+    .filter((n): n is number => n !== null)
+    .sort((a, b) => a - b);
+}
+
+/** Puts a stop on file under the next free number. Returns that number. */
+export async function createStop(folder: Folder, job: JobPlace, stop: Stop): Promise<number> {
+  const stops = join(job.folder, "stops");
+  await folder.makeFolder(stops);
+  for (;;) {
+    const number = ((await stopNumbers(folder, job.folder)).at(-1) ?? 0) + 1;
+    const { mine } = await createRecord(folder, join(stops, `${padded(number)}.json`), stop);
+    if (mine) return number;
+  }
+}
+
+/** The newest revision of the job's specification; null when the submit never got that far. */
+export async function readSpec(
+  folder: Folder,
+  job: JobPlace,
+): Promise<{ readonly number: number; readonly revision: SpecRevision } | null> {
+  const names = (await folder.list(join(job.folder, "spec"))) ?? [];
+  const number = Math.max(0, ...names.map((name) => numberOf(name) ?? 0));
+  if (number === 0) return null;
+  const revision = await readRecord<SpecRevision>(folder, join(job.folder, "spec", `${padded(number)}.json`));
+  return revision === null ? null : { number, revision };
+}
+
+/** Creates revision `number` of the specification once; whoever loses gets what is there. */
+export async function createSpec(
+  folder: Folder,
+  job: JobPlace,
+  number: number,
+  revision: SpecRevision,
+): Promise<{ readonly mine: boolean; readonly record: SpecRevision }> {
+  await folder.makeFolder(join(job.folder, "spec"));
+  return createRecord(folder, join(job.folder, "spec", `${padded(number)}.json`), revision);
+}
+
+/** The environment saved at submit. */
+export async function readEnvironment(folder: Folder, job: JobPlace): Promise<Readonly<Record<string, string>>> {
+  const path = join(job.folder, "env.json");
+  const record = await readRecord<{ version: number; env: Record<string, string> }>(folder, path);
+  if (record === null)
+    throw new JournalError("missing", path, `${path} is missing: submit the job again under another name`);
+  return record.env;
+}

@@ -1,0 +1,83 @@
+/** Where everything lies in the job folder (design §4). Paths only: nothing here touches a file. */
+import { join } from "node:path";
+
+/** One job: its id `/user/name[/child…]` and its folder. */
+export interface JobPlace {
+  readonly id: string;
+  readonly folder: string;
+  /** Folders of its ancestors, nearest first: their stops count too. */
+  readonly ancestors: readonly string[];
+  /** The `.stint` folder that holds it. */
+  readonly stintFolder: string;
+}
+
+export interface TaskPlace {
+  readonly job: JobPlace;
+  readonly index: number;
+  readonly id: string;
+  readonly folder: string;
+}
+
+export interface AttemptPlace {
+  readonly task: TaskPlace;
+  readonly number: number;
+  readonly folder: string;
+}
+
+/** `/ann/sim/fit` below `.stint` → `jobs/ann/sim/children/fit`. */
+export function jobPlace(stintFolder: string, id: string): JobPlace {
+  const [user = "", name = "", ...children] = id.split("/").slice(1);
+  let folder = join(stintFolder, "jobs", user, name);
+  const ancestors: string[] = [];
+  for (const child of children) {
+    ancestors.unshift(folder);
+    folder = join(folder, "children", child);
+  }
+  return { id, folder, ancestors, stintFolder };
+}
+
+export function taskPlace(job: JobPlace, index: number): TaskPlace {
+  return { job, index, id: `${job.id}/${index}`, folder: join(job.folder, "tasks", String(index)) };
+}
+
+export function attemptPlace(task: TaskPlace, number: number): AttemptPlace {
+  return { task, number, folder: join(task.folder, "attempts", padded(number)) };
+}
+
+/** Numbers in names have at least four digits, so that `ls` sorts them. */
+export function padded(number: number): string {
+  return String(number).padStart(4, "0");
+}
+
+/** The number that a name stands for; null for foreign files. */
+export function numberOf(name: string): number | null {
+  const match = /^(\d{4,9})(?:\.json)?$/.exec(name);
+  return match ? Number(match[1]) : null;
+}
+
+export const attemptFile = (place: AttemptPlace, name: AttemptFileName): string => join(place.folder, name);
+
+export type AttemptFileName =
+  | "claim.json"
+  | "script.sh"
+  | "submitted.json"
+  | "started.json"
+  | "go.json"
+  | "samples.csv"
+  | "stdout.log"
+  | "stderr.log"
+  | "runner.log"
+  | "scheduler.log"
+  | "exited.json"
+  | "settled.json"
+  | "accounting.json"
+  | "local.json";
+
+/** Place of the attempt whose folder this is, or null when the path has another shape. */
+export function placeOfAttemptFolder(folder: string): AttemptPlace | null {
+  const match = /^(.*)\/jobs\/(.+)\/tasks\/(\d+)\/attempts\/(\d{4,9})$/.exec(folder);
+  if (match === null) return null;
+  const [, stintFolder = "", parts = "", index, number] = match;
+  const id = `/${parts.replaceAll("/children/", "/")}`;
+  return attemptPlace(taskPlace(jobPlace(stintFolder, id), Number(index)), Number(number));
+}

@@ -1,0 +1,279 @@
+/**
+ * The body: the one process that may act as an attempt (protocol §3, steps 1 to 11). It becomes the body by linking
+ * `started`, waits until every lower attempt is proved over, opens the gate by linking `go`, runs the application inside
+ * the window, and testifies. Whatever it loses on the way, it leaves without having started anything.
+ */
+import { join } from "node:path";
+import { advance, recordSubmitted, withdraw } from "../chain/index.ts";
+import {
+  type Claim,
+  EMPTY_CARRY,
+  type GoStart,
+  isResumed,
+  type Progress,
+  type Proof,
+  progressOf,
+  progressValue,
+  RECORD_VERSION,
+  type Seen,
+  type Settled,
+  type Started,
+  standingDecision,
+  stopInForce,
+  totalReached,
+  type WithdrawReason,
+} from "../core/index.ts";
+import { attemptPlace, createRecord, readAttempt, readRecord, readStops, readTask } from "../journal/index.ts";
+import { handOver } from "./hand-over.ts";
+import type { BodyPorts } from "./ports.ts";
+import { runApplication } from "./run-application.ts";
+import { leastUsefulMs, windowOf } from "./window.ts";
+
+/** How a body's life went: `ran` its application, or left without (with the reason). */
+export type BodyEnd = { readonly kind: "ran" } | { readonly kind: "left"; readonly why: string };
+
+export async function runBody(ports: BodyPorts): Promise<BodyEnd> {
+  const { world, place } = ports;
+  const became = await becomeBody(ports);
+  if (became.kind === "left") return became;
+  const turn = await waitForTurn(ports);
+  if (turn.kind === "left") return turn;
+  // Successors are queued in the background: sbatch or a look-up can block for a minute. Only after the first look at the
+  // chain, so that a held or finished chain gets none.
+  const keeping = { over: false };
+  const topUp = keepSuccessors(ports, keeping);
+  const ready = await getReady(ports);
+  if (ready.kind === "left") {
+    keeping.over = true;
+    return ready;
+  }
+  const gate = await openGate(ports, ready.progress);
+  if (gate.kind === "left") {
+    keeping.over = true;
+    await advance(world, place.task, { me: place.number });
+    return gate;
+  }
+  await runApplication(ports, became.started, ready.progress, await lastObjection(ports));
+  keeping.over = true;
+  void topUp;
+  await handOver(ports);
+  return { kind: "ran" };
+}
+
+/** Steps 1 and 2: a twin or a requeue finds the attempt begun and leaves; else link `started`. */
+async function becomeBody(
+  ports: BodyPorts,
+): Promise<{ readonly kind: "body"; readonly started: Started } | { readonly kind: "left"; readonly why: string }> {
+  const { world, place, allocation, spec } = ports;
+  const before = await readAttempt(world.folder, place);
+  if (before.settled !== null || before.go?.what === "withdrawn")
+    return leave(ports, before.go?.what === "withdrawn" ? `withdrawn (${before.go.reason})` : "settled");
+  if (before.started !== null) return leaveBegun(ports, before.started);
+  const nowMs = world.clock.nowMs();
+  const started: Started = {
+    version: RECORD_VERSION,
+    nonce: world.nonce(),
+    atMs: nowMs,
+    body: world.self,
+    guardian: ports.guardian === null ? null : { ...world.self, ...ports.guardian },
+    scheduler: world.scheduler.name,
+    ref: allocation.ref,
+    restartCount: allocation.restartCount,
+    cgroup: allocation.cgroup,
+    tracking: allocation.tracking,
+    nodes: allocation.nodes,
+    limitEndAtMs: allocation.limitEndAtMs,
+    windowEndAtMs: allocation.limitEndAtMs === null ? null : allocation.limitEndAtMs - spec.marginMs,
+    allocation: allocation.attributes,
+    outputOffsetBytes: await ports.outputOffsets(),
+  };
+  const { mine, record } = await createRecord(world.folder, join(place.folder, "started.json"), started);
+  if (!mine) return leave(ports, `already begun by pid ${record.body.pid} on ${record.body.host}`);
+  if (before.submitted === null) await recordSubmitted(world, place, allocation, "job");
+  return { kind: "body", started };
+}
+
+/** Step 4: until every lower attempt is settled and proved. Lower ones without a body are passed over by `advance`. */
+async function waitForTurn(
+  ports: BodyPorts,
+): Promise<{ readonly kind: "turn" } | { readonly kind: "left"; readonly why: string }> {
+  const { world, place, spec, allocation } = ports;
+  const me = place.number;
+  const begunMs = world.clock.monotonicMs();
+  const window = windowOf(allocation.limitEndAtMs, spec, world.clock.nowMs(), begunMs);
+  const useless = window.termAtMs === null ? Number.POSITIVE_INFINITY : window.termAtMs - leastUsefulMs(spec);
+  const until = Math.min(begunMs + spec.timing.proofWaitMs, useless);
+  for (;;) {
+    const outcome = await advance(world, place.task, { me });
+    if (outcome.kind === "over") return leave(ports, `the chain is over (${outcome.decision.kind})`, "not-needed");
+    if (outcome.kind === "held") return leave(ports, `held: ${outcome.why}`, "not-needed");
+    const { settled, open } = await readTask(world.folder, place.task);
+    if (settled !== null && settled.number >= me) return leave(ports, "settled by another");
+    const mine = open.find((a) => a.number === me);
+    if (mine?.go != null) return leave(ports, `go says ${mine.go.what}`);
+    if (open[0]?.number === me) return { kind: "turn" };
+    if (world.clock.monotonicMs() >= until) {
+      const why = outcome.kind === "waiting" ? outcome.why : "lower attempts are not over";
+      return leave(ports, `waited in vain: ${why}`, "waited-in-vain");
+    }
+    const pauseMs = outcome.kind === "waiting" ? outcome.lookAgainMs : spec.timing.pollMs;
+    await world.clock.sleep(Math.max(20, Math.min(pauseMs, spec.timing.pollMs, until - world.clock.monotonicMs())));
+  }
+}
+
+/** Step 3: `ahead` successors, retried all along. */
+async function keepSuccessors(ports: BodyPorts, keeping: { over: boolean }): Promise<void> {
+  const { world, place, spec } = ports;
+  if (spec.ahead === 0) return;
+  while (!keeping.over) {
+    try {
+      const outcome = await advance(world, place.task, { me: place.number, topUp: true });
+      if (outcome.kind !== "waiting") return;
+      await world.clock.sleep(Math.max(200, outcome.lookAgainMs));
+    } catch (error) {
+      // A successor is a convenience of the queue; its failure must never hurt the attempt that runs.
+      world.log(`successors: ${error instanceof Error ? error.message : String(error)}`);
+      await world.clock.sleep(spec.timing.pollMs);
+    }
+  }
+}
+
+/** Step 5: total reached, checkpoint usable and ours, space, time left. */
+async function getReady(
+  ports: BodyPorts,
+): Promise<{ readonly kind: "ready"; readonly progress: Progress } | { readonly kind: "left"; readonly why: string }> {
+  const { world, place, spec, allocation } = ports;
+  const stops = await readStops(world.folder, place.task.job);
+  const { settled } = await readTask(world.folder, place.task);
+  const record = settled?.record ?? null;
+  const highWater = record?.carry.highWater ?? EMPTY_CARRY.highWater;
+  const progress = progressOf(await world.readCheckpoint(place.task, spec), highWater);
+  if (stopInForce(stops) !== null) return leave(ports, `stopped (${stopInForce(stops)})`, "stopped");
+  if (totalReached(progress, spec.total))
+    return leave(ports, `progress ${progressValue(progress)} has reached the total of ${spec.total}`, "total-reached");
+  const trusted = await resumedByPerson(ports, record, stops);
+  if (progress.state === "invalid" && !trusted)
+    return leave(ports, `the checkpoint can't be used: ${progress.why}`, "checkpoint-unusable");
+  if (progress.state === "absent" && highWater !== null && !trusted)
+    return leave(ports, `the checkpoint is gone, yet progress had reached ${highWater}`, "checkpoint-unusable");
+  const owner = await ports.otherOwner();
+  if (owner !== null) return leave(ports, owner, "other-owner");
+  const trouble = await ports.spaceTrouble();
+  if (trouble !== null) return leave(ports, trouble, "no-space");
+  const window = windowOf(allocation.limitEndAtMs, spec, world.clock.nowMs(), world.clock.monotonicMs());
+  if (window.termAtMs !== null && window.termAtMs - world.clock.monotonicMs() < leastUsefulMs(spec))
+    return leave(ports, "too little of the window is left", "not-enough-time");
+  return { kind: "ready", progress };
+}
+
+/** After a resume a person has looked at the checkpoint: the first attempt takes it as it is. */
+async function resumedByPerson(
+  ports: BodyPorts,
+  settled: Settled | null,
+  stops: Parameters<typeof isResumed>[1],
+): Promise<boolean> {
+  if (settled !== null && isResumed(settled, stops)) return true;
+  const claim = await readRecord<Claim>(ports.world.folder, join(ports.place.folder, "claim.json"));
+  return claim?.basis === "resume" && standingDecision(settled, stops)?.kind !== "hold";
+}
+
+/** Step 6: `go` = start, whichever comes first. It names the proof of every lower attempt. */
+async function openGate(
+  ports: BodyPorts,
+  progressBefore: Progress,
+): Promise<{ readonly kind: "open" } | { readonly kind: "left"; readonly why: string }> {
+  const { world, place } = ports;
+  const { provedBy, proofs } = await proofsBelow(ports);
+  const go: GoStart = {
+    version: RECORD_VERSION,
+    nonce: world.nonce(),
+    atMs: world.clock.nowMs(),
+    what: "start",
+    provedBy,
+    proofs,
+    progressBefore,
+  };
+  const { mine, record } = await createRecord(world.folder, join(place.folder, "go.json"), go as GoStart);
+  if (mine) return { kind: "open" };
+  world.log(`left: go says ${record.what}`);
+  return { kind: "left", why: `go says ${record.what}` };
+}
+
+/** Proofs from the attempt below down to the last one that started; that one's own go names the rest. */
+async function proofsBelow(
+  ports: BodyPorts,
+): Promise<{ readonly provedBy: number; readonly proofs: readonly Proof[] }> {
+  const { world, place } = ports;
+  const proofs: Proof[] = [];
+  for (let number = place.number - 1; number > 0; number--) {
+    const below = attemptPlace(place.task, number);
+    const settled = await readRecord<Settled>(world.folder, join(below.folder, "settled.json"));
+    if (settled === null) {
+      // A number that nobody claimed has no folder worth the name and never will start: numbers are never reused.
+      proofs.push({ attempt: number, by: "A", seen: "never claimed" });
+      continue;
+    }
+    proofs.push(settled.evidence.proof);
+    if (settled.verdict !== "never-ran") return { provedBy: number, proofs };
+  }
+  return { provedBy: 0, proofs };
+}
+
+/** Owner, stops and fence once more, between go and spawn. Null: nothing objects. */
+async function lastObjection(ports: BodyPorts): Promise<"drain" | "cancel" | "fence" | null> {
+  const { world, place } = ports;
+  const stop = stopInForce(await readStops(world.folder, place.task.job));
+  if (stop !== null) return stop;
+  if ((await ports.otherOwner()) !== null) return "fence";
+  return (await hasLostPlace(ports)) ? "fence" : null;
+}
+
+/** The fence: our own settlement made by another, or a higher attempt started. */
+export async function hasLostPlace(ports: BodyPorts): Promise<boolean> {
+  const { settled, open } = await readTask(ports.world.folder, ports.place.task);
+  if (settled !== null && settled.number >= ports.place.number) return true;
+  return open.some((a) => a.number > ports.place.number && a.go?.what === "start");
+}
+
+async function leave(
+  ports: BodyPorts,
+  why: string,
+  reason: WithdrawReason | null = null,
+): Promise<{ readonly kind: "left"; readonly why: string }> {
+  const { world, place, spec } = ports;
+  world.log(`left without starting anything: ${why}`);
+  if (reason !== null) await withdraw(world, place.task, place.number, reason, why);
+  const outcome = await advance(world, place.task, { me: place.number });
+  // Whoever leaves a chain that goes on makes sure that somebody is queued to move it.
+  if (reason !== null && (outcome.kind === "waiting" || outcome.kind === "going"))
+    await advance(world, place.task, { me: place.number, topUp: true, ahead: Math.max(1, spec.ahead) });
+  return { kind: "left", why };
+}
+
+/**
+ * The attempt has begun already. A twin just leaves. After a requeue by the site (law 8) the scheduler itself has ended the
+ * earlier run before it started this one: that is told to `advance`, which settles the attempt.
+ */
+async function leaveBegun(
+  ports: BodyPorts,
+  started: Started,
+): Promise<{ readonly kind: "left"; readonly why: string }> {
+  const { world, place, allocation, spec } = ports;
+  if (allocation.restartCount <= started.restartCount) return leave(ports, `already begun by pid ${started.body.pid}`);
+  world.log(`requeued by the site (restart ${allocation.restartCount}): settled, and left`);
+  const requeued: Seen = {
+    kind: "over",
+    state: "REQUEUED",
+    exitCode: null,
+    signal: null,
+    cancelledByUid: null,
+    final: true,
+    proof: "C",
+    nodes: null,
+    text: `restart ${allocation.restartCount} of ${allocation.ref} runs`,
+  };
+  const assume = new Map([[started.ref, requeued]]);
+  await advance(world, place.task, { me: place.number, assume });
+  await advance(world, place.task, { me: place.number, topUp: true, ahead: Math.max(1, spec.ahead) });
+  return { kind: "left", why: "requeued by the site" };
+}

@@ -1,0 +1,52 @@
+/** The guardian's part (protocol §3, step 12): if the body is gone without a testimony, sweep and testify in its place. */
+import { join } from "node:path";
+import type { World } from "../chain/index.ts";
+import { type Exited, type JobSpec, progressOf, RECORD_VERSION } from "../core/index.ts";
+import { type AttemptPlace, createRecord, readAttempt, readTask } from "../journal/index.ts";
+
+export interface GuardianPorts {
+  readonly world: World;
+  readonly place: AttemptPlace;
+  readonly spec: JobSpec;
+  /** KILL whatever is left of the attempt, bounded; pids that nothing could end. */
+  sweep(): Promise<readonly number[]>;
+  /** CPU of everything that ended below the guardian; null where it can't tell. */
+  usage(): { readonly cpuUserMs: number | null; readonly cpuSystemMs: number | null };
+}
+
+/** Returns whether a testimony was due. Never starts anything. */
+export async function guardAfterDeath(ports: GuardianPorts): Promise<boolean> {
+  const { world, place, spec } = ports;
+  const records = await readAttempt(world.folder, place);
+  if (records.exited !== null || records.go?.what !== "start") {
+    // Without go = start no application of this attempt can exist; whatever else is left must go all the same.
+    if (records.started !== null) await ports.sweep();
+    return false;
+  }
+  const survivors = await ports.sweep();
+  const { settled } = await readTask(world.folder, place.task);
+  const nowMs = world.clock.nowMs();
+  const exited: Exited = {
+    version: RECORD_VERSION,
+    nonce: world.nonce(),
+    atMs: nowMs,
+    by: "guardian",
+    exitCode: null,
+    signal: null,
+    spawnError: null,
+    windowEnded: false,
+    endedBy: "unknown",
+    signalsSent: [],
+    signalsReceived: [],
+    progressAfter: progressOf(await world.readCheckpoint(place.task, spec), settled?.record.carry.highWater ?? null),
+    startedAtMs: records.go.atMs,
+    ranMs: Math.max(0, nowMs - records.go.atMs),
+    ...ports.usage(),
+    memoryPeakBytes: null,
+    memoryPeakIsLowerBound: true,
+    survivors,
+  };
+  await createRecord(world.folder, join(place.folder, "exited.json"), exited);
+  world.log(`the body is gone without a testimony: swept, ${survivors.length} survivors`);
+  return true;
+}

@@ -1,0 +1,26 @@
+// The face of the schedulers.
+export { loadSlurm } from "./load-slurm.ts";
+export {
+  endOrphans,
+  formatLocalRef,
+  LOCAL_AFTER,
+  LOCAL_BEGIN,
+  LOCAL_LIMIT,
+  LOCAL_REF,
+  type LocalAttempt,
+  type LocalOptions,
+  type LocalRecord,
+  type LocalState,
+  localScheduler,
+  localScript,
+  MARK,
+  memberRunning,
+  NODE_FLAGS,
+  type OrphanQuery,
+  parseLocalRef,
+  queryOf,
+  readLocalRecord,
+  runnerEnvironment,
+  writeLocalRecord,
+} from "./local/index.ts";
+export type { Allocation, Scheduler, Seen, Submission, SubmitAnswer } from "./scheduler.ts";

@@ -1,0 +1,50 @@
+/** What the processes of a local attempt tell each other through their environment. */
+import type { Ref } from "../../core/index.ts";
+import { environmentOutsideJob } from "../../slurm/index.ts";
+import type { Submission } from "../scheduler.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Every process of an attempt carries it: `<job uuid>/<task>/<attempt>`. */
+export const MARK = "STINT_MARK";
+/** For the shepherd: names of the attempts that it waits for, with blanks between them. */
+export const LOCAL_AFTER = "STINT_LOCAL_AFTER";
+/** For the shepherd: not before this, epoch milliseconds. */
+export const LOCAL_BEGIN = "STINT_LOCAL_BEGIN_MS";
+/** For the shepherd: how long the attempt may take from its start, so that no file is read before that. */
+export const LOCAL_LIMIT = "STINT_LOCAL_LIMIT_MS";
+/** For the runner: the scheduler's name of its attempt, and its end on this boot's monotonic clock, which nobody can set. */
+export const LOCAL_REF = "STINT_LOCAL_REF";
+export const LOCAL_LIMIT_END = "STINT_LOCAL_LIMIT_END_MONOTONIC_MS";
+
+/** The shepherd's environment: the one saved at submit without what would change our own programs. */
+export function shepherdEnvironment(submission: Submission, mark: string): Readonly<Record<string, string>> {
+  const environment: Record<string, string> = {
+    ...withoutLocal(environmentOutsideJob(submission.environment)),
+    // Another value than the mark of the attempt that we are started from: nothing of this one belongs to that one.
+    [MARK]: mark,
+  };
+  if (submission.after.length > 0) environment[LOCAL_AFTER] = submission.after.join(" ");
+  if (submission.notBeforeMs !== null) environment[LOCAL_BEGIN] = String(submission.notBeforeMs);
+  if (submission.spec.limitMs !== null) environment[LOCAL_LIMIT] = String(submission.spec.limitMs);
+  return environment;
+}
+
+/** The runner's environment, from its shepherd's. */
+export function runnerEnvironment(
+  shepherd: Environment,
+  ref: Ref,
+  limitEndMonotonicMs: number | null,
+): Readonly<Record<string, string>> {
+  const environment: Record<string, string> = { ...withoutLocal(shepherd), [LOCAL_REF]: ref };
+  if (limitEndMonotonicMs !== null) environment[LOCAL_LIMIT_END] = String(Math.round(limitEndMonotonicMs));
+  return environment;
+}
+
+/** NODE_OPTIONS, PERL5OPT … are meant for the user's programs; the application gets them from the environment on file. */
+function withoutLocal(environment: Environment): Record<string, string> {
+  const kept: Record<string, string> = {};
+  for (const [name, value] of Object.entries(environment))
+    if (value !== undefined && !/^(STINT_LOCAL_|NODE_|PERL5)/.test(name)) kept[name] = value;
+  return kept;
+}

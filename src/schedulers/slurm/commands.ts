@@ -1,0 +1,118 @@
+/** The questions to Slurm, each one command, with answers as values. */
+import {
+  type AccountingRun,
+  type ControllerConfig,
+  classifyError,
+  environmentOutsideJob,
+  errorLine,
+  type NodeCondition,
+  parseConfig,
+  parseNodes,
+  parseSacct,
+  parseSqueue,
+  type QueueRow,
+  SACCT_FORMAT,
+  SQUEUE_FORMAT,
+  TIME_STAMP_ENVIRONMENT,
+} from "../../slurm/index.ts";
+import type { Ran, RunCommand } from "./run-command.ts";
+
+export type Answer<T> =
+  | { readonly kind: "answered"; readonly value: T }
+  | { readonly kind: "unreachable"; readonly error: string };
+
+/** A request that Slurm did not carry out, in one line. */
+export class SlurmError extends Error {
+  override readonly name = "SlurmError";
+}
+
+export interface Commands {
+  /** The user's jobs as the controller holds them, ended ones too until it forgets them; all, or those with the ids. */
+  queue(ids: readonly string[] | null): Promise<Answer<readonly QueueRow[]>>;
+  /** Every run of the jobs; `none` where the site keeps no accounts. */
+  accounting(ids: readonly string[]): Promise<Answer<readonly AccountingRun[]> | { readonly kind: "none" }>;
+  nodes(names: readonly string[]): Promise<Answer<readonly NodeCondition[]>>;
+  /** Asked once; the answer of a process does not change. */
+  config(): Promise<Answer<ControllerConfig>>;
+  /** Steps of a job that srun has started, e.g. `42.0`. */
+  steps(id: string): Promise<Answer<readonly string[]>>;
+  /** Any other request. @throws SlurmError when it was not carried out. */
+  request(program: string, args: readonly string[]): Promise<void>;
+}
+
+export interface CommandsOptions {
+  readonly run: RunCommand;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly ownerUid: number;
+  readonly timeoutMs: number;
+}
+
+export function slurmCommands({ run, environment, ownerUid, timeoutMs }: CommandsOptions): Commands {
+  const env = { ...environmentOutsideJob(environment), ...TIME_STAMP_ENVIRONMENT };
+  const call = (program: string, args: readonly string[]) => run(program, args, { env, cwd: "/", timeoutMs });
+  let config: Promise<Answer<ControllerConfig>> | null = null;
+  return {
+    async queue(ids) {
+      const which = ids === null ? [] : [`--jobs=${ids.join(",")}`];
+      // By user: the controller then sends this user's jobs only, and an id that went round to somebody else is not taken for ours.
+      const args = ["-a", "-h", "--states=all", `--user=${ownerUid}`, ...which, `--Format=${SQUEUE_FORMAT}`];
+      const ran = await call("squeue", args);
+      if (ran.kind === "ended" && ran.exitCode !== 0 && classifyError(ran.stderr) === "no-such-job")
+        return { kind: "answered", value: [] };
+      return answer("squeue", ran, parseSqueue);
+    },
+    async accounting(ids) {
+      const args = ["-P", "-n", "-D", `--user=${ownerUid}`, `--jobs=${ids.join(",")}`, `--format=${SACCT_FORMAT}`];
+      const ran = await call("sacct", args);
+      if (ran.kind === "ended" && /accounting storage is disabled/i.test(ran.stderr)) return { kind: "none" };
+      return answer("sacct", ran, parseSacct);
+    },
+    async nodes(names) {
+      const ran = await call("scontrol", ["-o", "show", "node", names.join(",")]);
+      // Exit status 1 when one of them is unknown, with the others printed.
+      if (ran.kind === "ended" && classifyError(ran.stderr) !== "unreachable")
+        return { kind: "answered", value: parseNodes(ran.stdout) };
+      return answer("scontrol show node", ran, parseNodes);
+    },
+    async config() {
+      config ??= call("scontrol", ["show", "config"]).then((ran) => answer("scontrol show config", ran, parseConfig));
+      const known = await config;
+      if (known.kind === "unreachable") config = null;
+      return known;
+    },
+    async steps(id) {
+      const ran = await call("squeue", ["-h", "--steps", `--jobs=${id}`, "-o", "%i"]);
+      if (ran.kind === "ended" && classifyError(ran.stderr) === "no-such-job") return { kind: "answered", value: [] };
+      return answer("squeue", ran, (text) => text.split("\n").filter((step) => /^\d+\.\d+$/.test(step)));
+    },
+    async request(program, args) {
+      const failure = failureOf(program, await call(program, args));
+      if (failure !== null) throw new SlurmError(failure);
+    },
+  };
+}
+
+function answer<T>(what: string, ran: Ran, parse: (text: string) => T): Answer<T> {
+  const failure = failureOf(what, ran);
+  if (failure !== null) return { kind: "unreachable", error: failure };
+  try {
+    return { kind: "answered", value: parse(ran.kind === "ended" ? ran.stdout : "") };
+  } catch (error) {
+    // An answer that can't be read is none.
+    return { kind: "unreachable", error: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+/** Why a command failed, in one line; null: it didn't. */
+export function failureOf(what: string, ran: Ran): string | null {
+  switch (ran.kind) {
+    case "ended":
+      return ran.exitCode === 0 ? null : `${what}: ${errorLine(ran.stderr) || `exit status ${ran.exitCode}`}`;
+    case "timed-out":
+      return `${what} gave no answer in time`;
+    case "killed":
+      return `${what} was ended by ${ran.signal}`;
+    case "not-started":
+      return `${what} could not be started: ${ran.error}`;
+  }
+}

@@ -1,0 +1,15 @@
+/**
+ * The environment for a job of its own: without what Slurm, an MPI launcher or a runner put there for the job that this
+ * process may be in, all of which would be taken for settings or for an identity. SLURM_CONF stays: it names the cluster.
+ */
+export function environmentOutsideJob(
+  environment: Readonly<Record<string, string | undefined>>,
+): Readonly<Record<string, string>> {
+  const kept: Record<string, string> = {};
+  for (const [name, value] of Object.entries(environment))
+    if (value !== undefined && (name === "SLURM_CONF" || !OF_A_JOB.test(name))) kept[name] = value;
+  return kept;
+}
+
+const OF_A_JOB =
+  /^(SLURM_|SLURMD_|SBATCH_|SQUEUE_|SACCT_|SCANCEL_|SALLOC_|SRUN_|PMI_|PMI\d|PMIX_|STINT_(MARK|JOB_ID|TASK_ID|ATTEMPT|DEADLINE|RESUME)$)/;

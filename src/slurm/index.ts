@@ -1,0 +1,21 @@
+/** Slurm's texts and what they mean: no process is started here. */
+export { environmentOutsideJob } from "./environment.ts";
+export { type CommandError, classifyError, errorLine } from "./errors.ts";
+export { decodeWaitStatus, type ExitStatus, parseExitStatus } from "./exit-status.ts";
+export { expandNodeList } from "./node-list.ts";
+export { memoryBytes } from "./resources.ts";
+export {
+  type AccountingRun,
+  type AccountingStep,
+  isFinalRun,
+  nodesReportedEnd,
+  parseSacct,
+  runsByJob,
+  SACCT_FORMAT,
+} from "./sacct.ts";
+export { type BatchJob, filePattern, limitMinutes, parseSbatch, SCHEDULER_LOG, sbatchArguments } from "./sbatch.ts";
+export { type ControllerConfig, type NodeCondition, nodesTogether, parseConfig, parseNodes } from "./scontrol.ts";
+export { parseRuntimeFailed, RUNTIME_FAILED, type ScriptParts, scriptText } from "./script.ts";
+export { parseSqueue, type QueueRow, SQUEUE_FORMAT } from "./squeue.ts";
+export { type ActivePhase, activePhase, isDoubtfulEnd, isReportedEnd, parseState, type State } from "./states.ts";
+export { parseTimeStamp, TIME_STAMP_ENVIRONMENT } from "./time-stamp.ts";

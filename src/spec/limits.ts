@@ -1,0 +1,45 @@
+/** What must hold between settings. Each fault is one line with the origins of both sides. */
+import type { JobSpec } from "../core/index.ts";
+import { formatDuration } from "../core/index.ts";
+import { settings } from "./option-table.ts";
+import type { Picker } from "./picker.ts";
+import type { SubmitterSpec } from "./spec-of.ts";
+
+/** A window must be left between the start and the margin before the limit. */
+export function limitErrors(picker: Picker, spec: JobSpec, submitter: SubmitterSpec): readonly string[] {
+  const errors: string[] = [];
+  if (spec.limitMs !== null && spec.marginMs >= spec.limitMs) {
+    errors.push(windowError(picker, "", spec.marginMs, spec.limitMs));
+  }
+  if (spec.mode === "submitter" && submitter.limitMs !== null && submitter.marginMs >= submitter.limitMs) {
+    errors.push(windowError(picker, "submitter.", submitter.marginMs, submitter.limitMs));
+  }
+  if (spec.backoffMaxMs < spec.backoffFirstMs) {
+    errors.push(
+      `backoff.max ${formatDuration(spec.backoffMaxMs)} is shorter than backoff.first ${formatDuration(spec.backoffFirstMs)}`,
+    );
+  }
+  if (spec.mode === "submitter" && spec.scheduler === "local") {
+    errors.push(`mode submitter (${picker.origins.mode}) needs the scheduler slurm; on local use self or attached`);
+  }
+  return errors;
+}
+
+/** Progress is read from the checkpoint: what speaks of progress needs one. */
+export function missingPartErrors(picker: Picker, spec: JobSpec): readonly string[] {
+  if (spec.checkpoint !== null) return [];
+  const asked = [
+    spec.total === null ? null : `total (${picker.origins.total})`,
+    picker.given(settings.progress) ? "checkpoint.progress" : null,
+  ].filter((name) => name !== null);
+  if (asked.length === 0) return [];
+  return [
+    `${asked.join(" and ")} cannot be read without a checkpoint; name it with --checkpoint PATH (checkpoint.path)`,
+  ];
+}
+
+function windowError(picker: Picker, section: string, marginMs: number, limitMs: number): string {
+  const margin = `${section}margin ${formatDuration(marginMs)} (${picker.origins[`${section}margin`]})`;
+  const limit = `${section}limit ${formatDuration(limitMs)} (${picker.origins[`${section}limit`]})`;
+  return `${margin} is not below ${limit}: no time would be left to compute; choose a shorter margin or a longer limit`;
+}
