@@ -1,4 +1,6 @@
 /** What the local scheduler must know of a job's attempts, read from the job folder. */
+
+import { join } from "node:path";
 import type { ProcessRef, Ref } from "../core/index.ts";
 import type { Folder } from "../host/index.ts";
 import {
@@ -11,7 +13,6 @@ import {
   readRecord,
   taskPlace,
 } from "../journal/index.ts";
-import { join } from "node:path";
 import type { LocalAttempt } from "../schedulers/index.ts";
 
 /** `application.json`: the application's first process, so that its session is known when its runner is gone. */
@@ -56,7 +57,9 @@ export function localAttempts(folder: Folder, job: JobPlace, uuid: string, killW
 
 /** From the newest attempt down: those that anybody asks for are the newest. */
 async function search(folder: Folder, job: JobPlace, ref: Ref): Promise<AttemptPlace | null> {
-  const indices = ((await folder.list(join(job.folder, "tasks"))) ?? []).filter((name) => /^\d+$/.test(name)).map(Number);
+  const indices = ((await folder.list(join(job.folder, "tasks"))) ?? [])
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number);
   for (const index of indices) {
     const task = taskPlace(job, index);
     for (const number of (await attemptNumbers(folder, task)).reverse()) {

@@ -57,7 +57,8 @@ async function openScheduler(
   return slurmScheduler({ environment, clock: realClock, ownerUid, pollMs: spec.timing.pollMs });
 }
 
-function scriptFor(place: AttemptPlace, spec: JobSpec): string {
+/** The text of an attempt's script; nothing need be there. */
+export function scriptFor(place: AttemptPlace, spec: JobSpec): string {
   const parts = {
     node: spec.node,
     runner: join(place.task.job.stintFolder, "runtime", spec.runtime, "runner.mjs"),

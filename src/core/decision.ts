@@ -17,9 +17,12 @@ export const EMPTY_CARRY: Carry = {
   cpuSystemMs: 0,
 };
 
-/** A resume gives the budgets of the application a new start; attempts, wall and the site's faults stay counted. */
+/**
+ * A resume gives the budgets of the application a new start; attempts, wall and the site's faults stay counted. The
+ * high-water mark goes too: a person may have put an older checkpoint back, and progress is counted from there.
+ */
 export function afterResume(carry: Carry): Carry {
-  return { ...carry, failures: 0, stalled: 0, neverRan: 0, inARow: 0 };
+  return { ...carry, failures: 0, stalled: 0, neverRan: 0, inARow: 0, highWater: null };
 }
 
 export interface Spent {
@@ -136,6 +139,8 @@ export function decideNeverRan(input: NeverRanInput): { readonly decision: Decis
   if (reason === "total-reached") return answer({ kind: "finish" });
   if (stop !== null) return answer({ kind: "stop", why: stop === "cancel" ? "cancelled" : "drained", advice: RESUME });
   if (below.kind === "stop" || below.kind === "hold") return answer(below);
+  if (reason === "cancelled-by-owner")
+    return answer({ kind: "stop", why: `${note ?? "its queued job was cancelled"}: by yourself`, advice: RESUME });
   if (reason === "checkpoint-unusable" || reason === "no-space" || reason === "other-owner")
     return answer({ kind: "hold", why: note ?? reason, advice: `mend it, then: ${RESUME}` });
   if (!notOurs) return answer(below);

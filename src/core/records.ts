@@ -93,6 +93,8 @@ export type WithdrawReason =
   | "not-needed"
   | "orphaned-claim"
   | "job-gone"
+  /** Its queued job was cancelled by the folder's owner without stint: as good as a drain. */
+  | "cancelled-by-owner"
   | "waited-in-vain"
   | "total-reached"
   | "checkpoint-unusable"

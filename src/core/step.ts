@@ -5,7 +5,7 @@
  */
 import { afterResume, decide, decideNeverRan, EMPTY_CARRY, spend } from "./decision.ts";
 import type { Timing } from "./job-spec.ts";
-import { type Progress, progressOf, type Reading } from "./progress.ts";
+import { type Progress, progressOf, progressValue, type Reading } from "./progress.ts";
 import { prove, type Watch } from "./proof.ts";
 import type {
   AttemptRecords,
@@ -156,7 +156,9 @@ function settleStarted(
   const { exited, started } = attempt;
   if (exited === null && view.reading === null) return { do: "read-checkpoint" };
   const reading = exited === null ? view.reading : readingOf(exited.progressAfter);
-  const progress = progressOf(reading ?? { kind: "absent" }, before.highWater);
+  // A checkpoint that was there before the first attempt is no progress of that attempt.
+  const mark = before.highWater ?? progressValue(attempt.go.progressBefore);
+  const progress = progressOf(reading ?? { kind: "absent" }, mark);
   const stop = stopInForce(view.stops);
   const byWord = proof.by === "F" && (seen === null || seen.kind !== "over");
   const judgement = judge({ go: attempt.go, started, exited, seen, progress, stop }, view.policy);
@@ -183,7 +185,7 @@ function settleStarted(
     cpuUserMs: exited?.cpuUserMs ?? null,
     cpuSystemMs: exited?.cpuSystemMs ?? null,
   };
-  const carry = spend(before, spent);
+  const carry = spend({ ...before, highWater: mark }, spent);
   const evidence: Evidence = {
     proof,
     why: judged.why,
@@ -281,6 +283,9 @@ function visitQueued(a: AttemptRecords, view: View, ending: boolean, stopped: bo
       return null;
     case "over":
       if (!seen.final) return wait(survey, a.number, `state ${seen.state} is not final yet`, null, view);
+      // Every cancel of ours is on file before it is done: this one was the owner's own.
+      if (seen.state === "CANCELLED" && seen.cancelledByUid === view.policy.ownerUid)
+        return withdraw("cancelled-by-owner", seen.text);
       return withdraw("job-gone", seen.text);
     case "absent": {
       const doubt = view.watches.get(a.number)?.doubt ?? null;

@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Tracking } from "../core/index.ts";
 import { type CgroupMount, folderInMount, parseCgroupMounts, parseCgroupText, slurmJobPath } from "./cgroup-path.ts";
-import { clockTicksPerSecond, readCgroupText, readSmallFile } from "./proc.ts";
+import { clockTicksPerSecond, readCgroupText, readSmallFile, readStat } from "./proc.ts";
 
 export interface CgroupCpu {
   readonly userMs: number;
@@ -115,7 +115,10 @@ function folderOf(path: string, controllers: readonly string[], unified = true):
 }
 
 function collectPids(folder: string, pids: Set<number>): void {
-  for (const word of (readIn(folder, "cgroup.procs") ?? "").split("\n")) if (word !== "") pids.add(Number(word));
+  // Slurm's own: the step that holds the job's place on the node, and the daemon beside each step.
+  if (folder.endsWith("/step_extern")) return;
+  for (const word of (readIn(folder, "cgroup.procs") ?? "").split("\n"))
+    if (word !== "" && readStat(Number(word))?.comm !== "slurmstepd") pids.add(Number(word));
   try {
     for (const entry of readdirSync(folder, { withFileTypes: true })) {
       if (entry.isDirectory()) collectPids(join(folder, entry.name), pids);

@@ -8,6 +8,8 @@ export interface GuardianPorts {
   readonly world: World;
   readonly place: AttemptPlace;
   readonly spec: JobSpec;
+  /** The process that stays behind the body, as this guardian sees itself; null: the caller is sure. */
+  readonly guardianPid: number | null;
   /** KILL whatever is left of the attempt, bounded; pids that nothing could end. */
   sweep(): Promise<readonly number[]>;
   /** CPU of everything that ended below the guardian; null where it can't tell. */
@@ -18,6 +20,13 @@ export interface GuardianPorts {
 export async function guardAfterDeath(ports: GuardianPorts): Promise<boolean> {
   const { world, place, spec } = ports;
   const records = await readAttempt(world.folder, place);
+  const guarded = records.started?.guardian ?? null;
+  const elsewhere = guarded !== null && guarded.host !== world.self.host;
+  if (ports.guardianPid !== null && guarded !== null && (elsewhere || guarded.pid !== ports.guardianPid)) {
+    // A twin's script: the body belongs to another guardian and may well be alive.
+    world.log(`not the guardian of this attempt (that is pid ${guarded.pid})`);
+    return false;
+  }
   if (records.exited !== null || records.go?.what !== "start") {
     // Without go = start no application of this attempt can exist; whatever else is left must go all the same.
     if (records.started !== null) await ports.sweep();

@@ -41,7 +41,9 @@ export interface Scheduler {
   readonly name: SchedulerName;
   submit(submission: Submission): Promise<SubmitAnswer>;
   /** After an unclear submit, or for a claim whose maker died: is there a job with this script? */
-  find(script: string): Promise<{ readonly ref: Ref; readonly cluster: string | null; readonly id: string } | "none" | "unreachable">;
+  find(
+    script: string,
+  ): Promise<{ readonly ref: Ref; readonly cluster: string | null; readonly id: string } | "none" | "unreachable">;
   /** One query for all of them. Every ref asked for is in the answer. */
   observe(refs: readonly Ref[]): Promise<ReadonlyMap<Ref, Seen>>;
   /** Takes queued jobs back, and ends them if they run by now. No error when they are gone. */

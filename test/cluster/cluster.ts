@@ -3,12 +3,12 @@
  * root. Jobs and commands run as a user who is not root.
  */
 import { execFile } from "node:child_process";
-import { chownSync, mkdtempSync, readFileSync } from "node:fs";
+import { chownSync, existsSync, mkdtempSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import type { RunCommand } from "../../src/schedulers/slurm/index.ts";
+import { type RunCommand, runCommand } from "../../src/schedulers/slurm/index.ts";
 
 export interface Ended {
   readonly exitCode: number;
@@ -92,12 +92,22 @@ async function findCluster(): Promise<ClusterOrNot> {
     const failed = await startCluster();
     if (failed !== null) return { unavailable: failed };
   }
-  const ping = await execute("scontrol", ["ping"], { env: { ...process.env, SLURM_CONF: conf } });
-  if (ping.exitCode !== 0) {
+  if ((await ping(conf)).exitCode !== 0) {
     const how = isRoot || given !== undefined ? "" : "; start test/cluster/up.sh as root, or set STINT_TEST_SLURM_CONF";
     return { unavailable: `no Slurm controller answers for ${conf}${how}` };
   }
   return theCluster(conf, await testUser(isRoot), given === undefined && isRoot);
+}
+
+/** Whether a cluster of up.sh answers by now. */
+export async function clusterRuns(): Promise<boolean> {
+  return (await ping(join(STATE_DIR, "etc/slurm.conf"))).exitCode === 0;
+}
+
+async function ping(slurmConf: string): Promise<Ended> {
+  // Without its file scontrol would look for a controller in the network for a minute.
+  if (!existsSync(slurmConf)) return { exitCode: 1, stdout: "", stderr: `${slurmConf} is not there` };
+  return execute("scontrol", ["ping"], { env: { ...process.env, SLURM_CONF: slurmConf } });
 }
 
 /** null, or why it did not work. */
@@ -148,9 +158,8 @@ function theCluster(slurmConf: string, user: TestUser, own: boolean): Cluster {
       const [file, argv] = asUser(program, args);
       return execute(file, argv, { ...options, env: { ...environment, ...options.environment } });
     },
-    async runCommand(program, args, { env, cwd, timeoutMs }) {
+    runCommand(program, args, { env, cwd, timeoutMs }) {
       const [file, argv] = asUser(program, args);
-      const { runCommand } = await import("../../src/schedulers/slurm/index.ts");
       return runCommand(file, argv, { env, cwd, timeoutMs });
     },
     userFolder(name) {
@@ -184,9 +193,7 @@ function faults(stateFolder: string, slurmConf: string): Faults {
     },
     async continueController() {
       send("slurmctld", "SIGCONT");
-      await until("the controller answers again", async () =>
-        (await execute("scontrol", ["ping"], { env })).exitCode === 0 ? true : null,
-      );
+      await until("the controller answers again", async () => ((await ping(slurmConf)).exitCode === 0 ? true : null));
     },
   };
 }

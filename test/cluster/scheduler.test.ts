@@ -1,11 +1,21 @@
 /** The Slurm scheduler against a real Slurm, as a user who is not root. */
-import { chownSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chownSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import type { JobSpec, Ref, Seen } from "../../src/core/index.ts";
-import { realClock } from "../../src/host/index.ts";
+import { realClock, slurmTracking } from "../../src/host/index.ts";
 import { type SlurmScheduler, slurmScheduler } from "../../src/schedulers/slurm/index.ts";
 import { type Cluster, cluster, until } from "./cluster.ts";
+
+/** Of a job on two nodes of the cluster that up.sh starts. */
+const OWN_ATTRIBUTES = {
+  partition: "main",
+  account: "lab",
+  qos: "normal",
+  cpus: 2,
+  memoryBytes: 500 * 1024 ** 2,
+  preemptible: null,
+};
 
 const found = await cluster();
 const unavailable = "unavailable" in found ? found.unavailable : null;
@@ -25,7 +35,10 @@ describe.skipIf(unavailable !== null)(
       folder = slurm.userFolder("scheduler");
     });
     // Nothing of this file stays behind in the queue.
-    afterAll(() => scheduler.withdraw(submitted));
+    afterAll(async () => {
+      await scheduler.withdraw(submitted);
+      rmSync(folder, { recursive: true, force: true });
+    });
 
     function slurmFor(environment: Record<string, string>, queryTimeoutMs = 45_000): SlurmScheduler {
       return slurmScheduler({
@@ -213,7 +226,7 @@ describe.skipIf(unavailable !== null)(
         "srun bash -c 'trap \"echo got TERM; exit 5\" TERM; echo ready; while :; do sleep 0.1; done'; echo srun=$?",
       );
       const ref = await submit(place, { sbatch: ["--ntasks=1"] });
-      const log = () => readFileSync(join(place.folder, "scheduler.log"), "utf8");
+      const log = () => textOf(join(place.folder, "scheduler.log"));
       await phase(ref, "running");
       await until("the step has begun", () => (log().includes("ready") ? true : null));
       expect(await scheduler.warn(ref, "SIGTERM")).toBe("sent");
@@ -228,39 +241,30 @@ describe.skipIf(unavailable !== null)(
     });
 
     it("knows the allocation it is in", async () => {
-      const place = attempt("env -0 >environment; cat /proc/self/cgroup >cgroup; sleep 60");
+      const place = attempt("echo $$ >pid; env -0 >environment; sleep 60");
       const ref = await submit(place, { limitMs: 600_000, sbatch: ["--nodes=2"] });
-      const environment = (await until("the job wrote its environment", () => {
-        try {
-          const text = readFileSync(join(place.folder, "environment"), "utf8");
-          return (
-            text.endsWith("\0") &&
-            Object.fromEntries(
-              text
-                .split("\0")
-                .filter(Boolean)
-                .map((line) => [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)]),
-            )
-          );
-        } catch {
-          return null; // not there yet
-        }
-      })) as Record<string, string>;
+      const environment = await until("the job wrote its environment", () => {
+        const text = textOf(join(place.folder, "environment"));
+        const lines = text.split("\0").slice(0, -1);
+        const pairs = lines.map((line) => [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)]);
+        return text.endsWith("\0") ? (Object.fromEntries(pairs) as Record<string, string>) : null;
+      });
       const allocation = await scheduler.here(environment);
       expect(allocation).toMatchObject({
         ref,
         id: idOf(ref),
         restartCount: 0,
-        attributes: {
-          partition: "main",
-          account: "lab",
-          qos: "normal",
-          cpus: 2,
-          memoryBytes: 500 * 1024 ** 2,
-          preemptible: null,
-        },
+        attributes: slurm.faults === null ? { preemptible: null } : OWN_ATTRIBUTES,
       });
       expect(allocation?.nodes).toHaveLength(2);
+      // What the runner will find of its own, looked up from here.
+      const pid = Number(readFileSync(join(place.folder, "pid"), "utf8"));
+      const { stdout: config } = await slurm.runAsUser("scontrol", ["show", "config"]);
+      const byCgroup = /^ProctrackType\s*= proctrack\/cgroup$/m.test(config);
+      expect(slurmTracking(pid)).toEqual({
+        tracking: byCgroup ? "cgroup" : "other",
+        cgroup: byCgroup ? expect.stringMatching(new RegExp(`/job_${idOf(ref)}$`)) : null,
+      });
       const running = await phase(ref, "running");
       expect(allocation?.limitEndAtMs).toBe(running.limitEndAtMs);
       expect(await scheduler.here({ PATH: "/bin" })).toBeNull();
@@ -316,14 +320,8 @@ describe.skipIf(unavailable !== null)(
       );
       const [cancelled = "", timedOut = "", lost = ""] = refs;
       for (const ref of refs) await phase(ref, "running");
-      const beats = (at: number) => readFileSync(join(places[at]?.folder ?? "", "beats"), "utf8").length;
-      await until("all of them write", () => {
-        try {
-          return places.every((_, at) => beats(at) > 0) || null;
-        } catch {
-          return null; // not there yet
-        }
-      });
+      const beats = (at: number) => textOf(join(places[at]?.folder ?? "", "beats")).length;
+      await until("all of them write", () => (places.every((_, at) => beats(at) > 0) ? true : null));
       await slurm.faults?.cutOff("n3");
       let back = false;
       const bringBack = async () => {
@@ -359,6 +357,11 @@ describe.skipIf(unavailable !== null)(
       // The node answers again, but it never reported how these ended: still no proof by itself.
       for (const ref of refs) expect(after.get(ref)).toMatchObject({ proof: "D", nodes: "answering" });
     });
+
+    /** Empty while the file is not there. */
+    function textOf(path: string): string {
+      return existsSync(path) ? readFileSync(path, "utf8") : "";
+    }
 
     function specWith(options: SubmitOptions): JobSpec {
       return {

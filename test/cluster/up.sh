@@ -20,7 +20,7 @@
 #   TEST_USER        the user whose jobs are tested; created when missing                 (alice)
 #   INSTALL          1: install missing packages with apt-get, 0: fail instead            (1)
 #
-# Another PROCTRACK, NODES or time in a cluster that runs: call down.sh first.
+# A cluster that runs keeps its settings: call down.sh first to change them.
 set -euo pipefail
 STATE_DIR=${STATE_DIR:-/var/tmp/stint-cluster}
 NODES=${NODES:-4}; CPUS=${CPUS:-16}; MEM_MB=${MEM_MB:-16000}
@@ -44,7 +44,7 @@ fi
 alive() { # NAME COMM: the pid file names a process of that name which is no zombie
   local pid
   pid=$(cat "$S/run/$1.pid" 2>/dev/null) && [ -n "$pid" ] && [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = "$2" ] &&
-    ! grep -q '^State:[[:space:]]*Z' "/proc/$pid/status" 2>/dev/null
+    ! grep -q '^State:[[:space:]]*Z' "/proc/$pid/status" 2>/dev/null && kill -CONT "$pid" # a test may have stopped it
 }
 wait_for() { # SECONDS COMMAND...
   local tries=$(($1 * 10)) i
@@ -169,11 +169,11 @@ PartitionName=scav  Nodes=ALL DefaultTime=00:30:00 MaxTime=INFINITE State=UP Pri
 PartitionName=scavkill Nodes=ALL DefaultTime=00:30:00 MaxTime=INFINITE State=UP PriorityTier=1 PreemptMode=CANCEL GraceTime=10
 PartitionName=high  Nodes=ALL DefaultTime=00:30:00 MaxTime=INFINITE State=UP PriorityTier=100 PreemptMode=OFF
 E
-changed=0
-if cmp -s "$S/etc/slurm.conf.new" "$S/etc/slurm.conf"; then
+if alive slurmctld slurmctld; then
+  cmp -s "$S/etc/slurm.conf.new" "$S/etc/slurm.conf" || say "it runs with other settings, which are kept (down.sh first)"
+  NODES=$(grep -c ^NodeName= "$S/etc/slurm.conf")
   rm "$S/etc/slurm.conf.new"
 else
-  [ ! -e "$S/etc/slurm.conf" ] || changed=1
   mv "$S/etc/slurm.conf.new" "$S/etc/slurm.conf"
 fi
 cat >"$S/etc/cgroup.conf" <<E
@@ -272,7 +272,6 @@ E
     { tail "$S/log/slurmctld.err" "$S/log/slurmctld.log" >&2; die "slurmctld"; }
 fi
 wait_for 30 timeout 5 scontrol ping || { tail "$S/log/slurmctld.log" >&2; die "slurmctld"; }
-[ "$changed" = 0 ] || scontrol reconfigure || true
 
 # --- slurmd
 for ((i = 1; i <= NODES; i++)); do
@@ -284,7 +283,7 @@ nodes_up() {
   [ "$(sinfo -h -N -o '%N %t' -p main | awk '$2=="idle"||$2=="mix"||$2=="alloc"' | sort -u | wc -l)" = "$NODES" ]
 }
 wait_for 40 nodes_up || { sinfo -N -l >&2; die "not every node came up"; }
-say "$(sinfo -V) with $NODES nodes, proctrack/$PROCTRACK, limits looked at every ${LIMIT_SWEEP} s"
+say "$(sinfo -V) with $NODES nodes, $(sed -n 's/^ProctrackType=//p' "$S/etc/slurm.conf")"
 cat <<E
 Use it with:  . $S/env.sh                      as root
               su $TEST_USER -c '. $S/env.sh; sbatch ...'

@@ -48,6 +48,7 @@ class ChainRun {
   private readonly plan: Plan;
   private readonly checkpoint = new Checkpoint();
   private readonly traits: Traits;
+  private readonly limitMs: number;
   private readonly spec: JobSpec;
   private readonly task = taskPlace(jobPlace(STINT, "/ann/sim"), 0);
   private readonly cluster: Cluster;
@@ -61,13 +62,15 @@ class ChainRun {
     this.sim = new Simulator(plan.seed);
     if (!plan.faults) this.sim.slow = 0;
     this.faulty = plan.faults;
+    // With long windows a lost node's application outlives the controller's patience: only the fence keeps it from harm.
+    this.limitMs = plan.faults && this.sim.chance(0.3) ? 45_000 : 8_000;
     this.traits = {
-      total: this.sim.between(8, 25),
+      total: this.limitMs > 8_000 ? this.sim.between(60, 90) : this.sim.between(8, 25),
       stubborn: this.sim.chance(0.2),
       crashes: plan.faults ? this.sim.random() * 0.04 : 0,
     };
-    this.spec = simulatedSpec(this.traits.total, plan.ahead);
-    this.cluster = new Cluster(this.sim, (job) => this.startJob(job));
+    this.spec = simulatedSpec(this.traits.total, plan.ahead, this.limitMs);
+    this.cluster = new Cluster(this.sim, this.limitMs, (job) => this.startJob(job));
     const frame = { version: 1, nonce: "x", atMs: 0 };
     this.sim.put(`${this.task.job.folder}/spec/0001.json`, encode({ ...frame, spec: this.spec, origins: {} }));
     this.sim.put(`${this.task.job.folder}/env.json`, encode({ ...frame, env: {} }));
@@ -268,7 +271,7 @@ class ChainRun {
       (job) => job.state === "running" && job.lost === null && job.ending === null,
     );
     const job = running[Math.floor(sim.random() * running.length)];
-    const kind = sim.between(0, 7);
+    const kind = this.limitMs > 8_000 && sim.chance(0.5) ? 5 : sim.between(0, 7);
     const queued = [...cluster.jobs.values()].find((j) => j.state === "pending");
     if (kind === 7 && queued !== undefined && sim.chance(0.5)) cluster.twin(queued);
     if (kind === 0) cluster.reachable = !cluster.reachable;
@@ -289,7 +292,7 @@ class ChainRun {
       void sim.sleep(new Actor("slurmctld"), 2_000).then(() => {
         if (job.state === "running") job.lost = "silent";
       });
-      void sim.sleep(new Actor("cable"), sim.between(3_000, 40_000)).then(() => {
+      void sim.sleep(new Actor("cable"), sim.between(3_000, 60_000)).then(() => {
         if (job.lost === "silent") this.heal(job);
       });
     }
@@ -325,6 +328,7 @@ class ChainRun {
         world: guardian.world,
         place,
         spec: this.spec,
+        guardianPid: null,
         sweep: async () => {
           application?.kill();
           return [];

@@ -47,12 +47,14 @@ export class Cluster {
   unclear = 0;
   refuse = 0;
   private readonly sim: Simulator;
+  private readonly limitMs: number;
   private readonly start: (job: Job) => RunningJob;
   private readonly daemon = new SimActor("slurmctld");
   private ids = 0;
 
-  constructor(sim: Simulator, start: (job: Job) => RunningJob) {
+  constructor(sim: Simulator, limitMs: number, start: (job: Job) => RunningJob) {
     this.sim = sim;
+    this.limitMs = limitMs;
     this.start = start;
     void this.loop();
   }
@@ -70,7 +72,7 @@ export class Cluster {
       const free = job.after.every((ref) => (this.jobs.get(ref)?.state ?? "over") === "over");
       if (!free || sim.nowMs < job.beginMs || sim.chance(0.3)) return;
       job.state = "running";
-      job.limitEndMs = sim.nowMs + 8_000;
+      job.limitEndMs = sim.nowMs + this.limitMs;
       job.run = this.start(job);
       sim.note(null, `job ${job.id} starts`);
       return;

@@ -1,7 +1,7 @@
 import type { JobSpec } from "../../src/core/index.ts";
 
 /** A specification with times short enough for a simulated minute: fence < silence, as in the real defaults. */
-export function simulatedSpec(total: number, ahead: number): JobSpec {
+export function simulatedSpec(total: number, ahead: number, limitMs: number): JobSpec {
   return {
     version: 1,
     name: "sim",
@@ -9,7 +9,7 @@ export function simulatedSpec(total: number, ahead: number): JobSpec {
     cwd: "/project",
     checkpoint: { path: "state.txt", progress: { kind: "number" } },
     total,
-    limitMs: 8_000,
+    limitMs,
     marginMs: 3_000,
     scheduler: "slurm",
     mode: "self",

@@ -13,6 +13,8 @@ export const LOCAL_AFTER = "STINT_LOCAL_AFTER";
 export const LOCAL_BEGIN = "STINT_LOCAL_BEGIN_MS";
 /** For the shepherd: how long the attempt may take from its start, so that no file is read before that. */
 export const LOCAL_LIMIT = "STINT_LOCAL_LIMIT_MS";
+/** For the shepherd: from TERM to KILL. */
+export const LOCAL_KILL_WAIT = "STINT_LOCAL_KILL_WAIT_MS";
 /** For the runner: the scheduler's name of its attempt, and its end on this boot's monotonic clock, which nobody can set. */
 export const LOCAL_REF = "STINT_LOCAL_REF";
 export const LOCAL_LIMIT_END = "STINT_LOCAL_LIMIT_END_MONOTONIC_MS";
@@ -23,6 +25,7 @@ export function shepherdEnvironment(submission: Submission, mark: string): Reado
     ...withoutLocal(environmentOutsideJob(submission.environment)),
     // Another value than the mark of the attempt that we are started from: nothing of this one belongs to that one.
     [MARK]: mark,
+    [LOCAL_KILL_WAIT]: String(submission.spec.killWaitMs),
   };
   if (submission.after.length > 0) environment[LOCAL_AFTER] = submission.after.join(" ");
   if (submission.notBeforeMs !== null) environment[LOCAL_BEGIN] = String(submission.notBeforeMs);

@@ -1,5 +1,14 @@
 /** The face of the local scheduler: attempts on this machine, without a daemon. */
-export { LOCAL_AFTER, LOCAL_BEGIN, LOCAL_LIMIT, LOCAL_REF, MARK, runnerEnvironment } from "./environment.ts";
+export {
+  LOCAL_AFTER,
+  LOCAL_BEGIN,
+  LOCAL_KILL_WAIT,
+  LOCAL_LIMIT,
+  LOCAL_LIMIT_END,
+  LOCAL_REF,
+  MARK,
+  runnerEnvironment,
+} from "./environment.ts";
 export { type LocalAttempt, type LocalOptions, localScheduler } from "./local-scheduler.ts";
 export { endOrphans, memberRunning, type OrphanQuery, queryOf } from "./orphans.ts";
 export { type LocalRecord, type LocalState, readLocalRecord, writeLocalRecord } from "./record.ts";

@@ -11,8 +11,8 @@ import {
   aliveHere,
   type Clock,
   errorCode,
-  findMembers,
   type Folder,
+  findMembers,
   readCommandLine,
   realClock,
   sameMachine,
@@ -88,8 +88,7 @@ export function localScheduler(options: LocalOptions): Scheduler {
         return;
       }
       const attempt = await options.attemptOf(ref);
-      if (attempt !== null && shepherd.bootId === thisMachine().bootId)
-        await endOrphans(attempt, attempt.killWaitMs);
+      if (attempt !== null && shepherd.bootId === thisMachine().bootId) await endOrphans(attempt, attempt.killWaitMs);
     },
 
     // A local attempt has no steps that anybody else has started.

@@ -1,4 +1,4 @@
 /** The face of the Slurm scheduler. */
 export { SlurmError } from "./commands.ts";
-export { type CommandOptions, type Ran, type RunCommand, runCommand } from "./run-command.ts";
+export { type Ran, type RunCommand, runCommand } from "./run-command.ts";
 export { type SlurmScheduler, type SlurmSchedulerOptions, slurmScheduler } from "./slurm-scheduler.ts";

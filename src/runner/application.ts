@@ -1,0 +1,129 @@
+/** A started application with all of its processes: signals, the look for who is left, the sweep, what it used. */
+import {
+  findMembers,
+  type Application as HostApplication,
+  type Member,
+  type MemberQuery,
+  readChildren,
+  readStat,
+  signalMembers,
+  sweep,
+  TreeMeter,
+  termAll,
+} from "../host/index.ts";
+import type { Application, ApplicationExit, Usage } from "./ports.ts";
+import { Sampler } from "./sampler.ts";
+
+type Started = Extract<HostApplication, { kind: "started" }>;
+
+export interface ApplicationOptions {
+  /** How members are recognised beside the first process and its session. */
+  readonly query: Omit<MemberQuery, "roots" | "session">;
+  /** Commands that this process starts for itself live in the attempt's control group and are no members. */
+  readonly ownCommandsApart: boolean;
+  readonly termTo: "all" | "main";
+  /** Where the application runs as a step of the scheduler's: sends TERM to it; "no-step": there is none. Null: it does not. */
+  readonly warn: (() => Promise<"sent" | "no-step">) | null;
+  readonly sampleEveryMs: number;
+  readonly log: (line: string) => void;
+  /** Nothing of the application is left, or nothing that can be ended. */
+  readonly onSwept: () => void;
+}
+
+export class RunningApplication implements Application {
+  readonly exit: Promise<ApplicationExit>;
+  readonly #started: Started;
+  readonly #options: ApplicationOptions;
+  readonly #query: MemberQuery;
+  readonly #sampler: Sampler;
+  #mainEnded = false;
+
+  constructor(started: Started, options: ApplicationOptions) {
+    this.#started = started;
+    this.#options = options;
+    this.#query = {
+      ...options.query,
+      roots: [started.ref],
+      session: started.ref.pid,
+      // Read anew at each look.
+      get excludeTrees() {
+        return options.ownCommandsApart ? ownCommands(started.ref.pid) : [];
+      },
+    };
+    this.#sampler = new Sampler(
+      new TreeMeter({ query: this.#query }),
+      started.startedMonotonicMs,
+      options.sampleEveryMs,
+    );
+    this.exit = started.exit.then(({ code, signal }) => {
+      this.#mainEnded = true;
+      return { exitCode: code, signal };
+    });
+  }
+
+  term(): void {
+    const { warn, termTo, log } = this.#options;
+    if (warn === null) {
+      this.#signal(termTo === "main" && !this.#mainEnded);
+      return;
+    }
+    // srun answers a TERM of its own by killing the step: the scheduler must bring it.
+    warn().then(
+      (answer) => {
+        if (answer === "no-step") this.#signal(false);
+      },
+      (error: unknown) => {
+        log(`TERM through the scheduler failed: ${error instanceof Error ? error.message : String(error)}`);
+        this.#signal(false);
+      },
+    );
+  }
+
+  #signal(mainOnly: boolean): void {
+    const { ref } = this.#started;
+    if (mainOnly) signalMembers([ref], "SIGTERM");
+    else termAll(this.#find(), ref);
+  }
+
+  freeze(): void {
+    signalMembers(this.#find(), "SIGSTOP");
+  }
+
+  thaw(): void {
+    signalMembers(this.#find(), "SIGCONT");
+  }
+
+  anyLeft(): boolean {
+    return this.#find().length > 0;
+  }
+
+  async sweep(): Promise<readonly number[]> {
+    // What is about to be killed is counted before.
+    this.#sampler.sample(true);
+    const left = await sweep({ find: () => this.#find(), graceMs: 0 });
+    this.#sampler.end();
+    this.#options.onSwept();
+    return left.map(({ pid }) => pid);
+  }
+
+  takeSamples(): string {
+    return this.#sampler.take();
+  }
+
+  usage(): Usage {
+    const { cpuUserMs, cpuSystemMs, memoryPeakBytes, peakIsLowerBound } = this.#sampler.last;
+    // Nothing seen is not nothing used: it was over before the first look.
+    const peak = memoryPeakBytes > 0 ? memoryPeakBytes : null;
+    return { cpuUserMs, cpuSystemMs, memoryPeakBytes: peak, memoryPeakIsLowerBound: peakIsLowerBound };
+  }
+
+  #find(): readonly Member[] {
+    return findMembers(this.#query);
+  }
+}
+
+/** Children of this process beside the application: sbatch, squeue … */
+function ownCommands(application: number): readonly number[] {
+  const self = readStat(process.pid);
+  return (self === null ? null : readChildren(self))?.filter((pid) => pid !== application) ?? [];
+}

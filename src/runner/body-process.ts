@@ -1,0 +1,167 @@
+/** The process that is the body of an attempt: the real parts behind its ports. */
+import { join } from "node:path";
+import { APPLICATION_FILE, type ApplicationRecord, openWorld, type World } from "../chain/index.ts";
+import { type JobSpec, RECORD_VERSION } from "../core/index.ts";
+import { endSelf, pooledFolder, processRef, realClock, spawnApplication, thisMachine } from "../host/index.ts";
+import { type AttemptPlace, checkHome, readEnvironment } from "../journal/index.ts";
+import { type Allocation, LOCAL_LIMIT_END, LOCAL_REF, MARK, parseLocalRef } from "../schedulers/index.ts";
+import { RunningApplication } from "./application.ts";
+import { openAttempt } from "./attempt.ts";
+import { runBody } from "./body.ts";
+import { otherOwner, spaceTrouble } from "./checkpoint-objections.ts";
+import { launchArgv, launchEnvironment } from "./launch.ts";
+import { attemptLog } from "./log.ts";
+import { type OutputPaths, openOutput, outputOffsets, outputPaths } from "./output-files.ts";
+import { listenOutside, type RealOutside } from "./outside.ts";
+import type { BodyPorts, StartAnswer } from "./ports.ts";
+import { withReserve } from "./reserve.ts";
+import { sampleEveryMs } from "./run-application.ts";
+import { type Watchdog, watchdog } from "./watchdog.ts";
+import { windowOf } from "./window.ts";
+
+/** Runs the body of the attempt with this folder to its end, and ends this process. */
+export async function bodyProcess(attemptFolder: string): Promise<never> {
+  const outside = listenOutside(process.env[LOCAL_REF] !== undefined);
+  const log = attemptLog(attemptFolder, "runner");
+  try {
+    const ports = await realPorts(attemptFolder, outside, log);
+    const end = await runBody(ports);
+    if (end.kind === "left") log(`left: ${end.why}`);
+  } catch (error) {
+    const text = error instanceof Error ? error.message : String(error);
+    log(`failed: ${text}`);
+    console.error(`stint runner: ${text}`);
+    return endSelf(1);
+  }
+  return endSelf(0);
+}
+
+async function realPorts(attemptFolder: string, outside: RealOutside, log: (line: string) => void): Promise<BodyPorts> {
+  const plain = pooledFolder();
+  const { place, spec } = await openAttempt(plain, attemptFolder);
+  const limitEnd = process.env[LOCAL_LIMIT_END];
+  const dog = watchdog(
+    withReserve(plain, join(place.task.folder, "reserve")),
+    limitEnd === undefined ? null : Number(limitEnd),
+  );
+  const world = await openWorld(place.task.job, spec, { folder: dog.folder, log, keepsGenerations: true });
+  const { uuid } = await checkHome(dog.folder, place.task.job);
+  const allocation = await world.scheduler.here(process.env);
+  if (allocation === null)
+    throw new Error(`this process is in no allocation of ${spec.scheduler}: it can't run an attempt`);
+  const life = new Start(world, place, spec, allocation, dog, outside, `${uuid}/${place.task.index}/${place.number}`);
+  // Asked to end before anything was started: the next mover settles an attempt that never ran.
+  void outside.asked.then(() => (life.begun ? undefined : endSelf(0)));
+  return {
+    world,
+    place,
+    spec,
+    allocation,
+    guardian: guardianOf(allocation),
+    outside,
+    start: (environment) => life.start(environment),
+    readLimitEnd: async () => (await world.scheduler.here(process.env))?.limitEndAtMs ?? null,
+    otherOwner: () => otherOwner(dog.folder, spec, place.task, uuid),
+    spaceTrouble: () => spaceTrouble(spec),
+    outputOffsets: () => outputOffsets(life.output),
+  };
+}
+
+/** The shepherd, or the batch script that we were started from. */
+function guardianOf(allocation: Allocation): BodyPorts["guardian"] {
+  const local = parseLocalRef(allocation.ref);
+  if (local !== null) return { pid: local.pid, startTicks: local.startTicks };
+  const parent = processRef(process.ppid);
+  return parent === null || parent.pid === 1 ? null : { pid: parent.pid, startTicks: parent.startTicks };
+}
+
+/** Starting the application, once. */
+class Start {
+  begun = false;
+  readonly output: OutputPaths;
+  readonly #world: World;
+  readonly #place: AttemptPlace;
+  readonly #spec: JobSpec;
+  readonly #allocation: Allocation;
+  readonly #dog: Watchdog;
+  readonly #outside: RealOutside;
+  readonly #mark: string;
+
+  constructor(
+    world: World,
+    place: AttemptPlace,
+    spec: JobSpec,
+    allocation: Allocation,
+    dog: Watchdog,
+    outside: RealOutside,
+    mark: string,
+  ) {
+    this.#world = world;
+    this.#place = place;
+    this.#spec = spec;
+    this.#allocation = allocation;
+    this.#dog = dog;
+    this.#outside = outside;
+    this.#mark = mark;
+    this.output = outputPaths(spec, place, allocation.cluster === null ? null : allocation.id);
+  }
+
+  async start(contract: Readonly<Record<string, string>>): Promise<StartAnswer> {
+    this.begun = true;
+    const spec = this.#spec;
+    // On Slurm this process's own environment is the one on file with what Slurm has added for this very job.
+    const base =
+      spec.scheduler === "slurm" ? process.env : await readEnvironment(this.#dog.folder, this.#place.task.job);
+    try {
+      const output = await openOutput(this.#place.folder, this.output);
+      const started = await spawnApplication(launchArgv(spec), {
+        cwd: spec.cwd,
+        env: launchEnvironment(base, spec, contract, this.#mark),
+        stdin: null,
+        stdout: output.stdout,
+        stderr: output.stderr,
+      });
+      void output.close();
+      if (started.kind === "failed") return { kind: "failed", error: started.failure.message };
+      const application = this.#follow(started);
+      void this.#note(started.ref);
+      return { kind: "started", application };
+    } catch (error) {
+      return { kind: "failed", error: error instanceof Error ? error.message : String(error) };
+    }
+  }
+
+  #follow(started: Extract<Awaited<ReturnType<typeof spawnApplication>>, { kind: "started" }>): RunningApplication {
+    const { scheduler, slurm, termTo, sampleIntervalMs } = this.#spec;
+    const { ref, cgroup, id, limitEndAtMs } = this.#allocation;
+    const guardian = guardianOf(this.#allocation);
+    const onSlurm = scheduler === "slurm";
+    const window = windowOf(limitEndAtMs, this.#spec, realClock.nowMs(), realClock.monotonicMs());
+    const application = new RunningApplication(started, {
+      query: {
+        mark: { name: MARK, value: this.#mark },
+        ...(onSlurm ? { alsoEnv: { SLURM_JOB_ID: id } } : {}),
+        cgroup,
+        exclude: guardian === null ? [] : [guardian.pid],
+      },
+      ownCommandsApart: onSlurm,
+      termTo,
+      warn: onSlurm && slurm.launch === "srun" ? () => this.#world.scheduler.warn(ref, "SIGTERM") : null,
+      sampleEveryMs: sampleEveryMs(sampleIntervalMs, window, realClock.monotonicMs()),
+      log: this.#world.log,
+      onSwept: () => this.#dog.nothingRuns(),
+    });
+    this.#outside.applicationStarted(started.startedMonotonicMs, () => application.term());
+    return application;
+  }
+
+  /** For whoever must find the application's session when we are gone. */
+  async #note(process: ApplicationRecord["process"]): Promise<void> {
+    const record: ApplicationRecord = { version: RECORD_VERSION, process: { ...thisMachine(), ...process } };
+    try {
+      await this.#dog.folder.replace(join(this.#place.folder, APPLICATION_FILE), `${JSON.stringify(record)}\n`);
+    } catch (error) {
+      this.#world.log(`${APPLICATION_FILE}: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+}

@@ -1,0 +1,64 @@
+/** What the body asks about the checkpoint before it starts anything: is it ours, and can one be saved at all? */
+import { hostname, userInfo } from "node:os";
+import { type OwnerIdentity, ownerPlace, readOwner, resolveCheckpoint, spaceFor } from "../checkpoint/index.ts";
+import type { JobSpec } from "../core/index.ts";
+import { type Folder, spaceAt } from "../host/index.ts";
+import type { TaskPlace } from "../journal/index.ts";
+
+/** The task as the owner of its checkpoint. */
+export function ownerIdentity(task: TaskPlace, jobUuid: string): OwnerIdentity {
+  return {
+    jobUuid,
+    jobFolder: task.job.folder,
+    taskIndex: task.index,
+    taskId: task.id,
+    by: `${nameOfUser()}@${hostname()} (pid ${process.pid})`,
+  };
+}
+
+/** Null: the checkpoint is this task's, or nobody's yet; else who has it. */
+export async function otherOwner(
+  folder: Folder,
+  spec: JobSpec,
+  task: TaskPlace,
+  jobUuid: string,
+): Promise<string | null> {
+  if (spec.checkpoint === null) return null;
+  const place = ownerPlace(await resolveCheckpoint(spec.checkpoint, spec.cwd), task.job.stintFolder);
+  const owner = await readOwner(folder, place);
+  if (owner.kind === "none") return null;
+  if (owner.kind === "unreadable") return `the owner record ${owner.path} cannot be used: ${owner.why}`;
+  const { record } = owner;
+  if (record.jobUuid === jobUuid && record.taskIndex === task.index) return null;
+  return `the checkpoint ${record.checkpoint} belongs to task ${record.taskId} (${record.jobFolder})`;
+}
+
+/** What surely forbids a start: the application may still make a missing folder, or make room by removing old files. */
+export async function spaceTrouble(spec: JobSpec): Promise<string | null> {
+  if (spec.checkpoint === null) return null;
+  const findings = await spaceFor(spec.checkpoint, spec.cwd);
+  for (const { kind, severity, text } of findings) {
+    if (severity !== "error" || kind === "folder-missing" || kind === "not-readable") continue;
+    if (kind === "no-space" && !(await isFull(spec))) continue;
+    return text;
+  }
+  return null;
+}
+
+/** With less than this nothing can be saved. */
+const LEAST_BYTES = 1024 * 1024;
+
+async function isFull(spec: JobSpec): Promise<boolean> {
+  if (spec.checkpoint === null) return false;
+  const { folder } = await resolveCheckpoint(spec.checkpoint, spec.cwd);
+  return (await spaceAt(folder)).freeBytes < LEAST_BYTES;
+}
+
+function nameOfUser(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // A uid without an entry in passwd, as in containers.
+    return String(process.getuid?.() ?? "?");
+  }
+}

@@ -1,0 +1,45 @@
+/** `guardian`: called by Slurm's batch script when the runner died without a testimony. */
+import { join } from "node:path";
+import { advance, markOf, openWorld } from "../chain/index.ts";
+import { findMembers, type MemberQuery, pooledFolder, sweep, termAll } from "../host/index.ts";
+import { checkHome } from "../journal/index.ts";
+import { MARK } from "../schedulers/index.ts";
+import { openAttempt } from "./attempt.ts";
+import { guardAfterDeath } from "./guardian.ts";
+import { attemptLog } from "./log.ts";
+import { withReserve } from "./reserve.ts";
+
+export async function guardianProcess(attemptFolder: string): Promise<void> {
+  const plain = pooledFolder();
+  const { place, spec } = await openAttempt(plain, attemptFolder);
+  const folder = withReserve(plain, join(place.task.folder, "reserve"));
+  const log = attemptLog(attemptFolder, "guardian");
+  const world = await openWorld(place.task.job, spec, { folder, log });
+  const { uuid } = await checkHome(folder, place.task.job);
+  const allocation = await world.scheduler.here(process.env);
+  const query: MemberQuery = {
+    roots: [],
+    session: null,
+    mark: { name: MARK, value: markOf(uuid, place) },
+    ...(allocation === null || spec.scheduler === "local" ? {} : { alsoEnv: { SLURM_JOB_ID: allocation.id } }),
+    cgroup: allocation?.cgroup ?? null,
+    // The batch script that waits for us.
+    exclude: [process.ppid],
+  };
+  const find = () => findMembers(query);
+  await guardAfterDeath({
+    world,
+    place,
+    spec,
+    guardianPid: process.ppid,
+    async sweep() {
+      const members = find();
+      if (members.length > 0) termAll(members, null);
+      return (await sweep({ find, graceMs: members.length > 0 ? spec.killWaitMs : 0 })).map(({ pid }) => pid);
+    },
+    // The batch system counts for itself.
+    usage: () => ({ cpuUserMs: null, cpuSystemMs: null }),
+  });
+  // Its own end is settled by the next attempt, which sees the final state: there must be one.
+  await advance(world, place.task, { me: place.number, topUp: true, ahead: Math.max(1, spec.ahead) });
+}

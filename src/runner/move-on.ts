@@ -1,0 +1,55 @@
+/** The shepherd's last task: the chain goes on, whoever died. */
+import { join } from "node:path";
+import { advance, type World } from "../chain/index.ts";
+import { type Outcome, refOf, type Settled } from "../core/index.ts";
+import { type AttemptPlace, attemptNumbers, attemptPlace, readAttempt, readRecord } from "../journal/index.ts";
+
+/** A shepherd stays this long to get its chain moved. */
+const STAY_MS = 60_000;
+const LONGEST_PAUSE_MS = 5_000;
+
+/** Whether the runner has plainly done it: its attempt is settled, and the chain has ended or a higher attempt has its job. */
+export async function isMovedOn(world: World, place: AttemptPlace): Promise<boolean> {
+  const settled = await readRecord<Settled>(world.folder, join(place.folder, "settled.json"));
+  if (settled === null) return false;
+  const { kind } = settled.decision;
+  if (kind !== "continue" && kind !== "retry") return true;
+  for (const number of (await attemptNumbers(world.folder, place.task)).reverse()) {
+    if (number <= place.number) return false;
+    const above = await readAttempt(world.folder, attemptPlace(place.task, number));
+    if (refOf(above) !== null && above.go?.what !== "withdrawn") return true;
+  }
+  return false;
+}
+
+/** Advances the chain until somebody else carries it, it has come to rest, or a minute is over. */
+export async function moveOn(world: World, place: AttemptPlace): Promise<void> {
+  const endMs = world.clock.monotonicMs() + STAY_MS;
+  for (let tries = 0; ; tries++) {
+    const outcome = await tryAdvance(world, place);
+    if (outcome !== null && !isOurs(outcome, place)) return;
+    const growingMs = Math.min(LONGEST_PAUSE_MS, 100 * 2 ** Math.min(tries, 10));
+    const pauseMs = outcome?.kind === "waiting" ? Math.min(outcome.lookAgainMs, growingMs) : growingMs;
+    if (world.clock.monotonicMs() + pauseMs > endMs) {
+      world.log(
+        `the chain did not move within ${STAY_MS / 1000} s: ${outcome?.kind === "waiting" ? outcome.why : "see above"}`,
+      );
+      return;
+    }
+    await world.clock.sleep(Math.max(20, pauseMs));
+  }
+}
+
+/** Behind a lower attempt that still lives, that one moves the chain. */
+function isOurs(outcome: Outcome, place: AttemptPlace): boolean {
+  return outcome.kind === "waiting" && outcome.attempt >= place.number;
+}
+
+async function tryAdvance(world: World, place: AttemptPlace): Promise<Outcome | null> {
+  try {
+    return await advance(world, place.task);
+  } catch (error) {
+    world.log(`moving on: ${error instanceof Error ? error.message : String(error)}`);
+    return null;
+  }
+}

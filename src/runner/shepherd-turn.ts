@@ -1,0 +1,110 @@
+/** A queued local attempt: its shepherd waits until the earlier ones are over and its time has come. */
+import { join } from "node:path";
+import { localAttempts } from "../chain/index.ts";
+import type { Go, Ref } from "../core/index.ts";
+import { aliveHere, type Folder, findMembers, realClock, sameMachine, thisMachine } from "../host/index.ts";
+import { checkHome, placeOfAttemptFolder, readRecord } from "../journal/index.ts";
+import {
+  LOCAL_AFTER,
+  LOCAL_BEGIN,
+  type LocalAttempt,
+  memberRunning,
+  parseLocalRef,
+  queryOf,
+  readLocalRecord,
+} from "../schedulers/index.ts";
+import type { Asked } from "./asked.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** A process that is gone is seen after this; files are read less often. */
+const LOOK_MS = 50;
+const READ_MS = 1_000;
+
+/** What this attempt must wait for; null: it may start at once. */
+export interface Turn {
+  readonly after: readonly Ref[];
+  readonly beginAtMs: number | null;
+}
+
+export function turnOf(environment: Environment): Turn | null {
+  const after = (environment[LOCAL_AFTER] ?? "").split(" ").filter((ref) => ref !== "");
+  const begin = environment[LOCAL_BEGIN];
+  const beginAtMs = begin === undefined ? null : Number(begin);
+  return after.length === 0 && (beginAtMs === null || beginAtMs <= realClock.nowMs()) ? null : { after, beginAtMs };
+}
+
+/** Waits. "left": it was taken back, or asked to end, before its turn came. */
+export async function waitForTurn(
+  folder: Folder,
+  attemptFolder: string,
+  turn: Turn,
+  asked: Asked,
+): Promise<"turn" | "left"> {
+  // The wait is counted from now: a clock that is set meanwhile neither shortens nor prolongs it.
+  const beginMs = realClock.monotonicMs() + Math.max(0, (turn.beginAtMs ?? 0) - realClock.nowMs());
+  let waiting: readonly Earlier[] | null = null;
+  let readMs = Number.NEGATIVE_INFINITY;
+  for (;;) {
+    if (asked.count() > 0) return "left";
+    const now = realClock.monotonicMs();
+    const reads = now - readMs >= READ_MS;
+    if (reads) {
+      readMs = now;
+      try {
+        if (await isWithdrawn(folder, attemptFolder)) return "left";
+        waiting ??= await earlierOnes(folder, attemptFolder, turn.after);
+      } catch (error) {
+        // The folder may answer again; until then nothing can be started anyway.
+        console.error(`stint shepherd: ${error instanceof Error ? error.message : String(error)}`);
+      }
+    }
+    if (waiting !== null) {
+      const still: Earlier[] = [];
+      for (const one of waiting) if (await isLiving(folder, one, reads)) still.push(one);
+      waiting = still;
+      if (still.length === 0 && realClock.monotonicMs() >= beginMs) return "turn";
+    }
+    const restMs = waiting?.length === 0 ? beginMs - realClock.monotonicMs() : LOOK_MS;
+    await realClock.sleep(Math.max(1, Math.min(restMs, READ_MS)), asked.signal);
+  }
+}
+
+interface Earlier {
+  readonly attempt: LocalAttempt;
+  readonly pid: number;
+  readonly startTicks: number;
+}
+
+/** Those that can be seen from here. A dependency saves work and proves nothing: the rest is the body's to prove. */
+async function earlierOnes(folder: Folder, attemptFolder: string, refs: readonly Ref[]): Promise<readonly Earlier[]> {
+  const place = placeOfAttemptFolder(attemptFolder);
+  if (place === null) return [];
+  const { uuid } = await checkHome(folder, place.task.job);
+  const attempts = localAttempts(folder, place.task.job, uuid, 0);
+  const found: Earlier[] = [];
+  for (const ref of refs) {
+    const local = parseLocalRef(ref);
+    const attempt = await attempts.attemptOf(ref);
+    if (local === null || attempt === null || local.bootId !== thisMachine().bootId) continue;
+    if (attempt.machine !== null && sameMachine(attempt.machine, thisMachine())) found.push({ attempt, ...local });
+  }
+  return found;
+}
+
+async function isLiving(folder: Folder, one: Earlier, reads: boolean): Promise<boolean> {
+  const { attempt, pid, startTicks } = one;
+  if (aliveHere({ ...thisMachine(), pid, startTicks }) === "alive") {
+    // Its last word counts: it may stay to move the chain on.
+    return !reads || (await readLocalRecord(folder, attempt.folder).catch(() => null))?.phase !== "over";
+  }
+  // Without its shepherd an attempt goes on as long as its runner does.
+  return memberRunning(findMembers(queryOf(attempt)), "body", attempt.folder) !== null;
+}
+
+async function isWithdrawn(folder: Folder, attemptFolder: string): Promise<boolean> {
+  const go = await readRecord<Go>(folder, join(attemptFolder, "go.json"));
+  if (go !== null) return true;
+  // The job was removed.
+  return (await folder.list(attemptFolder)) === null;
+}
