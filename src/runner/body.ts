@@ -23,7 +23,15 @@ import {
   totalReached,
   type WithdrawReason,
 } from "../core/index.ts";
-import { attemptPlace, createRecord, readAttempt, readRecord, readStops, readTask } from "../journal/index.ts";
+import {
+  attemptPlace,
+  createRecord,
+  readAttempt,
+  readRecord,
+  readStops,
+  readTask,
+} from "../journal/index.ts";
+import { hasLostPlace } from "./fence.ts";
 import { handOver } from "./hand-over.ts";
 import type { BodyPorts } from "./ports.ts";
 import { runApplication } from "./run-application.ts";
@@ -226,13 +234,6 @@ async function lastObjection(ports: BodyPorts): Promise<"drain" | "cancel" | "fe
   if (stop !== null) return stop;
   if ((await ports.otherOwner()) !== null) return "fence";
   return (await hasLostPlace(ports)) ? "fence" : null;
-}
-
-/** The fence: our own settlement made by another, or a higher attempt started. */
-export async function hasLostPlace(ports: BodyPorts): Promise<boolean> {
-  const { settled, open } = await readTask(ports.world.folder, ports.place.task);
-  if (settled !== null && settled.number >= ports.place.number) return true;
-  return open.some((a) => a.number > ports.place.number && a.go?.what === "start");
 }
 
 async function leave(

@@ -14,7 +14,7 @@ import {
   stopInForce,
 } from "../core/index.ts";
 import { createRecord, readStops, readTask } from "../journal/index.ts";
-import { hasLostPlace } from "./body.ts";
+import { hasLostPlace } from "./fence.ts";
 import type { Application, ApplicationExit, BodyPorts, EndedBy } from "./ports.ts";
 import { graceMs, type Window, windowOf } from "./window.ts";
 

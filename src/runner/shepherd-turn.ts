@@ -18,7 +18,7 @@ import type { Asked } from "./asked.ts";
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** A process that is gone is seen after this; files are read less often. */
-const LOOK_MS = 50;
+const LOOK_MS = 200;
 const READ_MS = 1_000;
 
 /** What this attempt must wait for; null: it may start at once. */

@@ -1,9 +1,7 @@
 /** What a scheduler must be able to do for a chain. `local` and `slurm` stand behind it; a simulated one in the tests. */
-import type { JobSpec } from "../core/job-spec.ts";
-import type { Ref, SchedulerName } from "../core/records.ts";
-import type { Seen } from "../core/seen.ts";
+import type { JobSpec, Ref, SchedulerName, Seen } from "../core/index.ts";
 
-export type { Seen } from "../core/seen.ts";
+export type { Seen } from "../core/index.ts";
 
 export interface Submission {
   /** Absolute path of the attempt's script; unique, so that a job can be found by it. */

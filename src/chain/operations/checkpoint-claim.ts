@@ -1,0 +1,112 @@
+/** One checkpoint, one owner (protocol §3): before anything is claimed, the job must own its checkpoint. */
+import { hostname } from "node:os";
+import { join } from "node:path";
+import {
+  claimOwner,
+  type JudgeOwner,
+  type OwnerIdentity,
+  type OwnerPlace,
+  ownerPlace,
+  readOwner,
+  releaseOwner,
+  resolveCheckpoint,
+} from "../../checkpoint/index.ts";
+import type { JobSpec } from "../../core/index.ts";
+import { type Home, type JobPlace, placeOfAttemptFolder, readRecord, taskPlace } from "../../journal/index.ts";
+import { isAtRest, readJob } from "./chain-status.ts";
+import { StintError } from "./errors.ts";
+import type { Project } from "./project.ts";
+
+export interface CheckpointClaim {
+  /** Link a new record even where this job is the owner: a chain that is over does so before it goes on. */
+  readonly renew?: boolean;
+  /** The person who takes the checkpoint over from a job whose folder is gone. */
+  readonly takenBy?: string | null;
+}
+
+/** Makes the job the owner of its checkpoint. Throws StintError `checkpoint-owned`, naming the owner and its folder. */
+export async function claimCheckpoint(
+  project: Project,
+  place: JobPlace,
+  spec: JobSpec,
+  home: Home,
+  claim: CheckpointClaim = {},
+): Promise<void> {
+  const owners = await ownerPlaceOf(project, spec);
+  if (owners === null) return;
+  const options = {
+    ...(claim.renew === undefined ? {} : { renew: claim.renew }),
+    ...(claim.takenBy == null ? {} : { takenBy: claim.takenBy }),
+  };
+  const answer = await claimOwner(
+    project.folder,
+    owners,
+    identityOf(project, place, home),
+    judgeOwner(project),
+    options,
+  );
+  if (!answer.owned) throw new StintError("checkpoint-owned", answer.why);
+}
+
+/**
+ * Throws StintError `checkpoint-owned` when another job has the checkpoint and is not over, so that nothing is created in
+ * vain. Only the claim itself decides.
+ */
+export async function requireFreeCheckpoint(project: Project, spec: JobSpec, takenBy: string | null): Promise<void> {
+  const owners = await ownerPlaceOf(project, spec);
+  if (owners === null) return;
+  const owner = await readOwner(project.folder, owners);
+  if (owner.kind === "none") return;
+  if (owner.kind === "unreadable")
+    throw new StintError("checkpoint-owned", `the owner record ${owner.path} cannot be used: ${owner.why}`);
+  const judged = await judgeOwner(project)(owner.record);
+  if (judged === "over" || (judged === "gone-folder" && takenBy !== null)) return;
+  const who = `checkpoint ${owner.record.checkpoint} belongs to task ${owner.record.taskId} (${owner.record.jobFolder})`;
+  const job = owner.record.taskId.replace(/\/\d+$/, "");
+  const what = {
+    "gone-folder": "and that folder is gone; if nothing runs on the checkpoint any more, say so with --take-checkpoint",
+    unknown: `and whether that is over cannot be told from here; look with: stint status ${job}`,
+    alive: `which is not over; wait for it, end it with: stint cancel ${job}, or use another checkpoint`,
+  }[judged];
+  throw new StintError("checkpoint-owned", `${who}, ${what}`);
+}
+
+/** Gives the checkpoint free where this job is its owner. */
+export async function releaseCheckpoint(project: Project, place: JobPlace, spec: JobSpec, home: Home): Promise<void> {
+  const owners = await ownerPlaceOf(project, spec);
+  if (owners !== null) await releaseOwner(project.folder, owners, identityOf(project, place, home));
+}
+
+async function ownerPlaceOf(project: Project, spec: JobSpec): Promise<OwnerPlace | null> {
+  if (spec.checkpoint === null) return null;
+  return ownerPlace(await resolveCheckpoint(spec.checkpoint, spec.cwd), project.stintFolder);
+}
+
+function identityOf(project: Project, place: JobPlace, home: Home): OwnerIdentity {
+  const task = taskPlace(place, 0);
+  return {
+    jobUuid: home.uuid,
+    jobFolder: place.folder,
+    taskIndex: 0,
+    taskId: task.id,
+    by: `${project.user}@${hostname()} pid ${process.pid}`,
+  };
+}
+
+/** Is the chain of that owner over? From its own records, wherever they lie. */
+function judgeOwner(project: Project): JudgeOwner {
+  return async (owner) => {
+    try {
+      const home = await readRecord<Home>(project.folder, join(owner.jobFolder, "home.json"));
+      // Another job in its place is as much as none.
+      if (home === null || home.uuid !== owner.jobUuid) return "gone-folder";
+      const place = placeOfAttemptFolder(join(owner.jobFolder, "tasks/0/attempts/0001"))?.task.job ?? null;
+      const job = place === null ? null : await readJob(project.folder, place);
+      if (job === null) return "unknown";
+      return isAtRest(job) ? "over" : "alive";
+    } catch {
+      // Not readable for us, or written by a newer version: nothing can be said, and the refusal says so.
+      return "unknown";
+    }
+  };
+}

@@ -1,0 +1,21 @@
+/** The environment that is saved at submit and that every attempt starts from. */
+
+import type { SchedulerName } from "../../core/index.ts";
+import { environmentOutsideJob } from "../../slurm/index.ts";
+
+/**
+ * What is kept: everything but facts of the attempt or of the Slurm job that the submit may have been typed in, which a new
+ * job would take for its own. Inside an allocation, `local` keeps Slurm's names: its attempts run in that allocation.
+ */
+export function environmentForJob(
+  environment: Readonly<Record<string, string | undefined>>,
+  scheduler: SchedulerName,
+): Readonly<Record<string, string>> {
+  const outside = scheduler === "slurm" ? environmentOutsideJob(environment) : environment;
+  const kept: Record<string, string> = {};
+  for (const [name, value] of Object.entries(outside))
+    if (value !== undefined && !OF_AN_ATTEMPT.test(name)) kept[name] = value;
+  return kept;
+}
+
+const OF_AN_ATTEMPT = /^STINT_(LOCAL_.*|MARK|JOB_ID|TASK_ID|ATTEMPT|DEADLINE|RESUME|RUNNER|DEBUG)$/;

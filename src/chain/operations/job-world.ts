@@ -1,0 +1,41 @@
+/** The real world of each job that this process works on: one per job, since a driver must remember what it watched. */
+import { join } from "node:path";
+import type { JobSpec } from "../../core/index.ts";
+import { attemptPlace, type JobPlace, taskPlace } from "../../journal/index.ts";
+import { localScript, NODE_FLAGS } from "../../schedulers/index.ts";
+import { scriptText } from "../../slurm/index.ts";
+import { openWorld } from "../open-world.ts";
+import type { World } from "../world.ts";
+import type { Project } from "./project.ts";
+
+const worlds = new Map<string, Promise<World>>();
+
+/** Throws JournalError (`copied`, `missing` …) where the job folder cannot be used. */
+export function worldOf(project: Project, place: JobPlace, spec: JobSpec): Promise<World> {
+  const there = worlds.get(place.folder);
+  if (there !== undefined) return there;
+  const opened = openWorld(place, spec, { folder: project.folder, log: debugLog });
+  worlds.set(place.folder, opened);
+  // What failed may work when it is asked for again.
+  opened.catch(() => worlds.delete(place.folder));
+  return opened;
+}
+
+/** After the job's settings changed, or the job is gone. */
+export function forgetWorld(place: JobPlace): void {
+  worlds.delete(place.folder);
+}
+
+/** The script of the first attempt, without a job folder being there. */
+export function firstScript(place: JobPlace, spec: JobSpec): string {
+  const attempt = attemptPlace(taskPlace(place, 0), 1);
+  const runner = join(place.stintFolder, "runtime", spec.runtime, "runner.mjs");
+  const parts = { node: spec.node, runner, attemptFolder: attempt.folder };
+  return spec.scheduler === "local"
+    ? localScript({ ...parts, title: `Attempt 1 of ${attempt.task.id}` })
+    : scriptText({ ...parts, nodeFlags: NODE_FLAGS });
+}
+
+function debugLog(line: string): void {
+  if ((process.env.STINT_DEBUG ?? "") !== "") process.stderr.write(`stint debug: ${line}\n`);
+}

@@ -1,0 +1,161 @@
+/** From the words of a command line to one resolved job: flags, environment, spec file or command. Creates nothing. */
+import { accessSync, constants, readFileSync, statSync } from "node:fs";
+import { join, resolve } from "node:path";
+import type { JobSpec, Origins } from "../../core/index.ts";
+import { errorCode, findProgram } from "../../host/index.ts";
+import {
+  type FlagOption,
+  type FlagValues,
+  parseFlags,
+  parseSpecFile,
+  refusedFlags,
+  resolveSpec,
+  type SpecFile,
+  settingFlags,
+} from "../../spec/index.ts";
+import { StintError } from "./errors.ts";
+import { currentUser, type Where } from "./project.ts";
+import { findRuntime, type RuntimeBundle } from "./runtime-bundle.ts";
+
+export interface PrepareInput extends Where {
+  /** The words behind `run` or `submit`. */
+  readonly args: readonly string[];
+  /** The command's own options beside the settings of a job. */
+  readonly options: readonly FlagOption[];
+  /** What the command itself implies, e.g. `mode`; see ResolveInput. */
+  readonly implied?: ReadonlyMap<string, { readonly text: string; readonly origin: string }>;
+}
+
+export interface PreparedJob {
+  /** `/user/name`. */
+  readonly job: string;
+  readonly spec: JobSpec;
+  readonly origins: Origins;
+  /** One line each, to be shown: what the environment set, and what was given and is not used. */
+  readonly notices: readonly string[];
+  /** All flags as given, the command's own among them. */
+  readonly given: FlagValues;
+  readonly runtime: RuntimeBundle;
+}
+
+/** Throws StintError `usage` with all faults, one a line. */
+export async function prepareJob(input: PrepareInput): Promise<PreparedJob> {
+  const options = [...input.options, ...settingFlags];
+  const rules = { refused: refusedFlags, hint: "see --help; an option of sbatch goes behind --sbatch-arg" };
+  const first = parseFlags(input.args, options, { positionals: "first-ends", ...rules });
+  refuse(first.errors);
+  const source = await sourceOf(input, first.positionals, first.command);
+  let { given } = first;
+  if (source.kind === "spec" && first.positionals.length > 1) {
+    // Behind a spec file options may go on; behind a script all words are the script's own.
+    const words = [...input.args];
+    words.splice(words.length - first.positionals.length, 1);
+    const all = parseFlags(words, options, { positionals: "anywhere", ...rules });
+    refuse(all.errors);
+    if (all.command !== null) usage(`${source.file.name} and a command behind -- exclude each other`);
+    if (all.positionals.length > 0)
+      usage(`unexpected "${all.positionals[0]}" behind ${source.file.name}; arguments belong into its command`);
+    given = all.given;
+  }
+  const runtime = findRuntime(input.environment);
+  const resolution = resolveSpec({
+    flags: onlySettings(given),
+    ...(input.implied === undefined ? {} : { implied: input.implied }),
+    environment: input.environment,
+    file: source.kind === "spec" ? source.file : null,
+    command: source.kind === "argv" ? source.argv : null,
+    cwd: input.cwd,
+    user: currentUser(),
+    here: {
+      insideAllocation: insideAllocation(input.environment),
+      hasSbatch: findProgram("sbatch", input.environment.PATH ?? "") !== null,
+    },
+    node: process.execPath,
+    runtime: runtime.name,
+  });
+  if (resolution.kind === "errors") throw usageError(resolution.errors);
+  const notices = [...(source.kind === "argv" ? source.notices : []), ...resolution.notices];
+  return { job: resolution.job, spec: resolution.spec, origins: resolution.origins, notices, given, runtime };
+}
+
+type Source =
+  | { readonly kind: "none" }
+  | { readonly kind: "spec"; readonly file: SpecFile }
+  | { readonly kind: "argv"; readonly argv: readonly string[]; readonly notices: readonly string[] };
+
+async function sourceOf(
+  where: Where,
+  positionals: readonly string[],
+  command: readonly string[] | null,
+): Promise<Source> {
+  const [name, ...rest] = positionals;
+  if (name === undefined) {
+    if (command === null) return { kind: "none" };
+    if (command.length === 0) usage("there is no command behind --");
+    return { kind: "argv", argv: command, notices: [] };
+  }
+  const text = readText(where, name, rest);
+  // What kind of input it is, its content says, not its ending.
+  if (text.startsWith("#!")) return scriptSource(where, name, rest, text);
+  if (text.includes("\0")) usage(`${name} is a program; write it behind --: -- ${dotted(name)} …`);
+  const parsed = await parseSpecFile(text, name);
+  if (parsed.kind === "errors") throw usageError(parsed.errors);
+  return { kind: "spec", file: parsed.file };
+}
+
+function scriptSource(where: Where, name: string, rest: readonly string[], text: string): Source {
+  const path = resolve(where.cwd, name);
+  try {
+    accessSync(path, constants.X_OK);
+  } catch {
+    usage(`${name} is a script and not executable: chmod +x ${name}, or write its command behind --: -- bash ${name}`);
+  }
+  const directives = /^#SBATCH\b/m.test(text)
+    ? [`${name} is run as a command: its #SBATCH lines are not read by this version, give their options as flags`]
+    : [];
+  return { kind: "argv", argv: [path, ...rest], notices: directives };
+}
+
+function readText(where: Where, name: string, rest: readonly string[]): string {
+  const path = resolve(where.cwd, name);
+  try {
+    if (statSync(path).isDirectory()) usage(`${name} is a folder; give a spec file, or a command behind --`);
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    if (error instanceof StintError) throw error;
+    if (errorCode(error) !== "ENOENT" && errorCode(error) !== "ENOTDIR")
+      throw new StintError("usage", `cannot read ${name}: ${errorCode(error) ?? String(error)}`);
+    const inPath = findProgram(name, where.environment.PATH ?? "");
+    const words = [name, ...rest].join(" ");
+    const hint = inPath === null && !name.endsWith("ml") ? "" : ` (a command goes behind --: -- ${words})`;
+    usage(`there is no file ${join(where.cwd, name)}${hint === "" ? "; a command goes behind --" : hint}`);
+  }
+}
+
+function insideAllocation(environment: Readonly<Record<string, string | undefined>>): "local-only" | "slurm" | null {
+  if ((environment.SLURM_JOB_ID ?? "") !== "") return "slurm";
+  return (environment.STINT_TASK_ID ?? "") !== "" ? "local-only" : null;
+}
+
+const SETTING_KEYS = new Set(settingFlags.map((option) => option.key));
+
+/** The command's own options are no settings of the job. */
+function onlySettings(given: FlagValues): FlagValues {
+  return new Map([...given].filter(([key]) => SETTING_KEYS.has(key)));
+}
+
+function dotted(name: string): string {
+  return name.includes("/") ? name : `./${name}`;
+}
+
+function refuse(errors: readonly string[]): void {
+  if (errors.length > 0) throw usageError(errors);
+}
+
+function usageError(errors: readonly string[]): StintError {
+  return new StintError("usage", errors.join("\n"));
+}
+
+function usage(message: string): never {
+  throw new StintError("usage", message);
+}

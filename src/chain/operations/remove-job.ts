@@ -1,0 +1,69 @@
+/** Removing a job that is over: its checkpoint stays, its records and logs go. */
+import { randomUUID } from "node:crypto";
+import { realpathSync } from "node:fs";
+import { rename, rm } from "node:fs/promises";
+import { join, relative } from "node:path";
+import { FolderError } from "../../host/index.ts";
+import { checkHome, findJobs, type JobPlace, JournalError } from "../../journal/index.ts";
+import { isAtRest, readJob } from "./chain-status.ts";
+import { releaseCheckpoint } from "./checkpoint-claim.ts";
+import { StintError } from "./errors.ts";
+import { shortName } from "./job-name.ts";
+import { forgetWorld } from "./job-world.ts";
+import { type Project, requireOwnJob } from "./project.ts";
+
+/**
+ * Removes a job's folder, with its children's, and gives its checkpoint free. Files that the user named (`--output`) and the
+ * checkpoint stay. Throws StintError: `not-finished` (75) while it or a child is not over, `not-owner` (5), `storage` (1).
+ */
+export async function removeJob(project: Project, place: JobPlace): Promise<void> {
+  requireOwnJob(place);
+  requireInside(project, place);
+  const jobs = (await findJobs(project.folder, project.stintFolder)).filter(
+    (one) => one.id === place.id || one.id.startsWith(`${place.id}/`),
+  );
+  for (const one of jobs) await requireOver(project, one);
+  for (const one of jobs) {
+    const job = await readJob(project.folder, one);
+    const home = job === null ? null : await homeOrNull(project, one);
+    if (job !== null && home !== null) await releaseCheckpoint(project, one, job.spec, home);
+  }
+  const gone = join(project.stintFolder, `.tmp-removed-${randomUUID()}`);
+  try {
+    // One step for all who look: afterwards it is no job any more, however long the removal takes.
+    await rename(place.folder, gone);
+    await rm(gone, { recursive: true, force: true });
+  } catch (error) {
+    throw new FolderError("remove", place.folder, error);
+  }
+  forgetWorld(place);
+}
+
+async function requireOver(project: Project, place: JobPlace): Promise<void> {
+  const job = await readJob(project.folder, place);
+  if (job === null || isAtRest(job)) return;
+  const name = shortName(project, place.id);
+  throw new StintError(
+    "not-finished",
+    `${name} is not over, so it cannot be removed; end it first with: stint cancel ${name}`,
+  );
+}
+
+/** A copy is nobody's home and owns nothing: it may be removed, and the original's checkpoint stays the original's. */
+async function homeOrNull(project: Project, place: JobPlace) {
+  try {
+    return await checkHome(project.folder, place);
+  } catch (error) {
+    if (error instanceof JournalError && (error.code === "copied" || error.code === "missing")) return null;
+    throw error;
+  }
+}
+
+/** A link in the path could lead the removal anywhere. */
+function requireInside(project: Project, place: JobPlace): void {
+  const jobs = realpathSync(join(project.stintFolder, "jobs"));
+  const inside = relative(jobs, realpathSync(place.folder));
+  const expected = relative(join(project.stintFolder, "jobs"), place.folder);
+  if (inside === expected && inside !== "" && !inside.startsWith("..")) return;
+  throw new StintError("storage", `${place.folder} leads out of ${jobs} by a link: remove it by hand`);
+}

@@ -1,0 +1,186 @@
+/** Resume: a person's word that a chain goes on; also the cure for a stranded one. */
+
+import { type AttemptRecords, type JobSpec, refOf, stopInForce } from "../../core/index.ts";
+import { realClock } from "../../host/index.ts";
+import {
+  adoptHome,
+  checkHome,
+  createSpec,
+  createStop,
+  findJobs,
+  type Home,
+  type JobPlace,
+  JournalError,
+  taskPlace,
+} from "../../journal/index.ts";
+import type { FlagValues } from "../../spec/index.ts";
+import { withdraw } from "../advance.ts";
+import { type ChainStatus, type JobOnFile, readJob } from "./chain-status.ts";
+import { type ChangedSpec, changeSpec } from "./change-spec.ts";
+import { claimCheckpoint } from "./checkpoint-claim.ts";
+import { driveUntilGoing } from "./drive.ts";
+import { StintError, toStintError } from "./errors.ts";
+import { shortName } from "./job-name.ts";
+import { forgetWorld, worldOf } from "./job-world.ts";
+import { type Project, requireOwnJob } from "./project.ts";
+import { chainStatus, jobTable } from "./status.ts";
+import { ensureReserve, personHere, resumeStop, revisionOf } from "./submit-job.ts";
+
+export interface ResumeRequest {
+  /** Settings to change, as `parseFlags` with `resumeFlags` gives them. */
+  readonly flags?: FlagValues;
+  /** A person's word that this attempt is over (proof F). */
+  readonly over?: number;
+  /** A person's word that this folder and the checkpoint are this job's, since the former owner's folder is gone. */
+  readonly takeCheckpoint?: boolean;
+  readonly patienceMs?: number;
+  readonly signal?: AbortSignal;
+  readonly onWait?: (why: string) => void;
+}
+
+export type ResumeResult =
+  | { readonly kind: "resumed"; readonly status: ChainStatus; readonly changed: readonly string[] }
+  /** It is being moved already; changed settings count from the next attempt on. */
+  | { readonly kind: "goes-on"; readonly status: ChainStatus; readonly changed: readonly string[] }
+  | { readonly kind: "finished"; readonly status: ChainStatus };
+
+const PATIENCE_MS = 10 * 60_000;
+
+/**
+ * Lets a held, stopped, drained or stranded chain go on. Throws StintError: `copied` (5), `checkpoint-owned` (5),
+ * `not-owner` (5), `still-running` (5) for `over` of a living attempt, `no-such-attempt` (3), `usage` (2).
+ */
+export async function resumeJob(project: Project, place: JobPlace, request: ResumeRequest = {}): Promise<ResumeResult> {
+  requireOwnJob(place);
+  const home = await homeOf(project, place, request.takeCheckpoint === true);
+  const job = await readJob(project.folder, place);
+  if (job === null)
+    throw new StintError(
+      "not-finished",
+      `the submit of ${shortName(project, place.id)} did not come to its end: submit it again`,
+    );
+  const before = await chainStatus(project, place);
+  if (before.decision === "finish") return { kind: "finished", status: before };
+  const change = changeSpec(job.spec, request.flags ?? new Map());
+  if (request.over !== undefined) await checkWord(project, job, request.over);
+  const moved = before.state === "running" || before.state === "waiting";
+  const asks = request.over !== undefined || stopInForce(job.stops) !== null || !moved;
+  if (asks) {
+    await ensureReserve(project, place);
+    // A chain that was over must own its checkpoint anew before anything is claimed: one name decides.
+    const takenBy = request.takeCheckpoint === true ? personHere(project) : null;
+    await claimCheckpoint(project, place, change.spec, home, {
+      renew: before.state === "over" || before.state === "held",
+      takenBy,
+    });
+  }
+  await putOnFile(project, job, change);
+  const needsWord =
+    request.over !== undefined || before.state === "held" || before.state === "over" || stopInForce(job.stops) !== null;
+  if (needsWord) {
+    const stop = resumeStop(project, null);
+    await createStop(project.folder, place, request.over === undefined ? stop : { ...stop, over: request.over });
+  }
+  if (!asks && change.changed.length === 0) return { kind: "goes-on", status: before, changed: [] };
+  if (change.changed.length > 0) await withdrawQueued(project, job, change.spec);
+  await go(project, place, change.spec, request);
+  return { kind: asks ? "resumed" : "goes-on", status: await chainStatus(project, place), changed: change.changed };
+}
+
+export interface ResumeAllEntry {
+  readonly job: string;
+  readonly result: ResumeResult | null;
+  /** Null: it worked. */
+  readonly error: StintError | null;
+}
+
+/** Mends every stranded chain of the project. One that cannot be mended does not keep the others from it. */
+export async function resumeAll(project: Project, request: ResumeRequest = {}): Promise<readonly ResumeAllEntry[]> {
+  const { jobs } = await jobTable(project);
+  const places = new Map((await findJobs(project.folder, project.stintFolder)).map((place) => [place.id, place]));
+  const entries: ResumeAllEntry[] = [];
+  for (const { job, state } of jobs) {
+    const place = places.get(job);
+    if (state !== "stranded" || place === undefined) continue;
+    try {
+      entries.push({ job, result: await resumeJob(project, place, request), error: null });
+    } catch (error) {
+      entries.push({ job, result: null, error: toStintError(error) });
+    }
+  }
+  return entries;
+}
+
+async function homeOf(project: Project, place: JobPlace, takeCheckpoint: boolean): Promise<Home> {
+  try {
+    return await checkHome(project.folder, place);
+  } catch (error) {
+    if (!takeCheckpoint || !(error instanceof JournalError) || error.code !== "copied") throw error;
+    return adoptHome(project.folder, place, realClock.nowMs());
+  }
+}
+
+/** A word about an attempt that the scheduler or this machine can see alive would be a false one. */
+async function checkWord(project: Project, job: JobOnFile, number: number): Promise<void> {
+  const attempt = job.state.open.find((a) => a.number === number);
+  const name = shortName(project, job.place.id);
+  if (attempt === undefined) {
+    const settled = job.state.settled?.number ?? 0;
+    throw number >= 1 && number <= settled
+      ? new StintError("usage", `attempt ${number} of ${name} is settled: nothing has to be said about it`)
+      : new StintError("no-such-attempt", `${name} has no attempt ${number}`);
+  }
+  const seen = await stillSeen(project, job, attempt);
+  if (seen !== null)
+    throw new StintError("still-running", `attempt ${number} of ${name} is not over: ${seen}`, {
+      hint: `end it with: stint cancel ${name}`,
+    });
+}
+
+async function stillSeen(project: Project, job: JobOnFile, attempt: AttemptRecords): Promise<string | null> {
+  const world = await worldOf(project, job.place, job.spec);
+  const { started } = attempt;
+  if (started !== null && world.aliveHere(started.body) === "alive")
+    return `its process ${started.body.pid} lives here`;
+  const ref = refOf(attempt);
+  if (ref === null) return null;
+  const seen = (await world.scheduler.observe([ref])).get(ref);
+  return seen?.kind === "active" ? `the scheduler says ${seen.phase}` : null;
+}
+
+async function putOnFile(project: Project, job: JobOnFile, change: ChangedSpec): Promise<void> {
+  if (change.changed.length === 0) return;
+  const revision = revisionOf(project, change.spec, change.origins);
+  const { mine } = await createSpec(project.folder, job.place, job.revision + 1, revision);
+  if (!mine)
+    throw new StintError(
+      "not-finished",
+      `the settings of ${shortName(project, job.place.id)} were changed at the same time: look, and try again`,
+    );
+  forgetWorld(job.place);
+}
+
+/** Queued successors were submitted with the old settings: new numbers take their place. */
+async function withdrawQueued(project: Project, job: JobOnFile, spec: JobSpec): Promise<void> {
+  const world = await worldOf(project, job.place, spec);
+  for (const attempt of job.state.open)
+    if (attempt.go === null && attempt.started === null && attempt.claim !== null)
+      await withdraw(world, taskPlace(job.place, 0), attempt.number, "spec-changed", null);
+}
+
+async function go(project: Project, place: JobPlace, spec: JobSpec, request: ResumeRequest): Promise<void> {
+  const world = await worldOf(project, place, spec);
+  const driven = await driveUntilGoing(world, taskPlace(place, 0), {
+    patienceMs: request.patienceMs ?? PATIENCE_MS,
+    ...(request.signal === undefined ? {} : { signal: request.signal }),
+    ...(request.onWait === undefined ? {} : { onWait: request.onWait }),
+  });
+  if (driven.kind === "refused")
+    throw new StintError(
+      "refused-by-scheduler",
+      `the scheduler refuses ${shortName(project, place.id)}: ${driven.error}`,
+      {
+        hint: `correct it with: stint resume ${shortName(project, place.id)} --partition … (or --limit, --mem …)`,
+      },
+    );
+}

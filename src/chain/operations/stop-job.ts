@@ -1,0 +1,91 @@
+/** Drain (save, then stop) and cancel (now). The wish is on file before anything is done; "cancelled" is said after proof. */
+import { randomUUID } from "node:crypto";
+import { RECORD_VERSION, refOf } from "../../core/index.ts";
+import { checkHome, createStop, type JobPlace, taskPlace } from "../../journal/index.ts";
+import { advance } from "../advance.ts";
+import type { World } from "../world.ts";
+import { type ChainStatus, isAtRest, type JobOnFile, readJob } from "./chain-status.ts";
+import { worldOf } from "./job-world.ts";
+import { type Project, requireOwnJob } from "./project.ts";
+import { chainStatus } from "./status.ts";
+import { personHere } from "./submit-job.ts";
+
+export interface StopRequest {
+  readonly kind: "drain" | "cancel";
+  /** Return only when the chain is over: always for cancel, by wish for drain. */
+  readonly wait?: boolean;
+  /** Give up waiting after this long, in ms; default: none. */
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+  readonly onWait?: (why: string) => void;
+}
+
+export type StopResult =
+  /** It was over (or held, with nothing left to end) before. */
+  | { readonly kind: "was-over"; readonly status: ChainStatus }
+  /** Over, with proof: nothing of it runs any more. */
+  | { readonly kind: "stopped"; readonly status: ChainStatus }
+  /** The wish is on file; the end is not proved yet. */
+  | { readonly kind: "asked"; readonly status: ChainStatus };
+
+/** Beyond the time that the body itself has for TERM and KILL, the scheduler is asked to end the attempt. */
+const BODY_SLACK_MS = 15_000;
+const LONGEST_PAUSE_MS = 1_000;
+
+/**
+ * Stops a chain. Throws StintError `not-owner`, `copied`, `record`. A wish that is on file is never taken back by an error:
+ * the body sees it at its next heartbeat.
+ */
+export async function stopJob(project: Project, place: JobPlace, request: StopRequest): Promise<StopResult> {
+  requireOwnJob(place);
+  await checkHome(project.folder, place);
+  const job = await readJob(project.folder, place);
+  const before = await chainStatus(project, place);
+  if (job === null || (isAtRest(job) && before.state !== "stranded")) return { kind: "was-over", status: before };
+  await createStop(project.folder, place, {
+    version: RECORD_VERSION,
+    nonce: randomUUID(),
+    atMs: Date.now(),
+    kind: request.kind,
+    by: personHere(project),
+  });
+  const world = await worldOf(project, place, job.spec);
+  const over = await end(world, project, job, request);
+  return { kind: over ? "stopped" : "asked", status: await chainStatus(project, place) };
+}
+
+/** Advances until the chain is over; true when it is. */
+async function end(world: World, project: Project, job: JobOnFile, request: StopRequest): Promise<boolean> {
+  const { clock } = world;
+  const begunMs = clock.monotonicMs();
+  const wait = request.wait ?? request.kind === "cancel";
+  const bodyHasMs = (request.kind === "cancel" ? job.spec.killWaitMs : Number.POSITIVE_INFINITY) + BODY_SLACK_MS;
+  let told = "";
+  let killed = false;
+  for (;;) {
+    const outcome = await advance(world, taskPlace(job.place, 0));
+    if (outcome.kind === "over" || outcome.kind === "held") return true;
+    const waitedMs = clock.monotonicMs() - begunMs;
+    if (!wait || request.signal?.aborted === true || waitedMs >= (request.timeoutMs ?? Number.POSITIVE_INFINITY))
+      return false;
+    const why = outcome.kind === "waiting" ? outcome.why : `attempt ${outcome.attempt} is ending`;
+    if (why !== told) request.onWait?.(why);
+    told = why;
+    if (!killed && waitedMs >= bodyHasMs) {
+      killed = true;
+      await killRunning(world, project, job.place);
+    }
+    const pauseMs = outcome.kind === "waiting" ? Math.min(outcome.lookAgainMs, LONGEST_PAUSE_MS) : 200;
+    await clock.sleep(Math.max(20, pauseMs));
+  }
+}
+
+/** The body did not end in its time: the scheduler ends the attempt, with all of its processes. */
+async function killRunning(world: World, project: Project, place: JobPlace): Promise<void> {
+  const job = await readJob(project.folder, place);
+  const running = job?.state.open.find((a) => a.go?.what === "start" && a.exited === null) ?? null;
+  const ref = running === null ? null : refOf(running);
+  if (ref === null) return;
+  world.log(`kill ${ref}: it did not end in its time`);
+  await world.scheduler.kill(ref);
+}

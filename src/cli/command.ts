@@ -1,0 +1,66 @@
+/** What a command is, and how its words are read. */
+import { StintError } from "../chain/index.ts";
+import { type FlagOption, type FlagRules, type ParsedFlags, parseFlags } from "../spec/index.ts";
+import type { Terminal } from "./terminal.ts";
+
+export interface CliCommand {
+  readonly name: string;
+  /** Behind `stint `. */
+  readonly usage: string;
+  readonly summary: string;
+  /** More than the summary, in help only. */
+  readonly details: readonly string[];
+  /** Its own options; `--help` is added. */
+  readonly options: readonly FlagOption[];
+  /** Options of the table of settings that it understands too. */
+  readonly settings?: readonly FlagOption[];
+  readonly examples: readonly (readonly [command: string, what: string])[];
+  /** The exit status. Throws StintError. */
+  run(args: readonly string[], terminal: Terminal): Promise<number>;
+}
+
+export const HELP: FlagOption = { key: "help", flags: ["--help", "-h"], takes: "nothing", help: "show this" };
+export const JSON_FLAG: FlagOption = {
+  key: "json",
+  flags: ["--json"],
+  takes: "nothing",
+  help: "one JSON value: schemaVersion, times in epoch milliseconds, spans in milliseconds",
+};
+export const QUIET: FlagOption = {
+  key: "quiet",
+  flags: ["--quiet"],
+  takes: "nothing",
+  help: "only errors and results",
+};
+export const TIMEOUT: FlagOption = {
+  key: "timeout",
+  flags: ["--timeout"],
+  takes: "value",
+  placeholder: "DURATION",
+  help: "give up after this long (exit status 75), e.g. 90s or 2h",
+};
+
+/** Reads the words of a command that takes names. Throws StintError `usage` with all faults. */
+export function readArgs(
+  command: CliCommand,
+  args: readonly string[],
+  rules: FlagRules = { positionals: "anywhere" },
+): ParsedFlags {
+  const parsed = parseFlags(args, [...command.options, ...(command.settings ?? []), HELP], rules);
+  const errors = [...parsed.errors];
+  if (parsed.command !== null && parsed.command.length > 0) errors.push(`${command.name} takes no command behind --`);
+  if (errors.length > 0)
+    throw new StintError("usage", errors.join("\n"), { hint: `see: stint ${command.name} --help` });
+  return parsed;
+}
+
+/** The one job that must be named. Throws StintError `usage`. */
+export function oneJob(command: CliCommand, parsed: ParsedFlags): string {
+  const [name, extra] = parsed.positionals;
+  if (name === undefined)
+    throw new StintError("usage", `which job? stint ${command.usage} (last: the newest one)`, {
+      hint: `see: stint ${command.name} --help`,
+    });
+  if (extra !== undefined) throw new StintError("usage", `one job at a time: unexpected "${extra}"`);
+  return name;
+}

@@ -1,0 +1,21 @@
+/** `stint drain`: save, then stop. */
+import { type CliCommand, JSON_FLAG, QUIET, TIMEOUT } from "../command.ts";
+import { runStop } from "../stop-command.ts";
+
+export const command: CliCommand = {
+  name: "drain",
+  usage: "drain JOB [--wait]",
+  summary: "Lets the running attempt save and stop; no other one starts. Returns at once unless --wait.",
+  details: ["Exit status: 0, or 75 with --timeout when it is not proved over in time. It can be resumed."],
+  options: [
+    { key: "wait", flags: ["--wait"], takes: "nothing", help: "return only when nothing of it runs any more" },
+    TIMEOUT,
+    QUIET,
+    JSON_FLAG,
+  ],
+  examples: [
+    ["stint drain sim", "save, then stop"],
+    ["stint drain sim --wait && stint resume sim --mem 16G", "and go on with more memory"],
+  ],
+  run: (args, terminal) => runStop("drain", command, args, terminal),
+};

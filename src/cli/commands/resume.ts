@@ -1,0 +1,95 @@
+/** `stint resume`: a held, stopped or stranded chain goes on. */
+import {
+  findJob,
+  requireProject,
+  resumeAll,
+  resumeFlags,
+  resumeJob,
+  StintError,
+  shortName,
+} from "../../chain/index.ts";
+import { flagOn, flagText } from "../../spec/index.ts";
+import { type CliCommand, JSON_FLAG, oneJob, QUIET, readArgs } from "../command.ts";
+import { summary } from "../end-report.ts";
+import { toJson } from "../json.ts";
+import { here } from "../where.ts";
+import { readNumber } from "../words.ts";
+
+export const command: CliCommand = {
+  name: "resume",
+  usage: "resume (JOB [SETTINGS] | --all)",
+  summary: "Lets a held, stopped, drained or stranded job go on, with changed settings where given.",
+  details: [
+    "The budgets for failures, stalls and attempts without progress begin anew. A finished job stays finished.",
+    "Exit status: 0 it goes on (or was finished), 1 it does not, 5 its checkpoint or folder belongs to another.",
+  ],
+  options: [
+    { key: "all", flags: ["--all"], takes: "nothing", help: "mend every stranded chain of the project" },
+    {
+      key: "over",
+      flags: ["--over"],
+      takes: "value",
+      placeholder: "N",
+      help: "attempt N is over, nothing of it runs any more: my word, on file, where nothing else can prove it",
+    },
+    {
+      key: "take-checkpoint",
+      flags: ["--take-checkpoint"],
+      takes: "nothing",
+      help: "the original of this folder, or the checkpoint's owner, is gone, and nothing of it runs: my word",
+    },
+    QUIET,
+    JSON_FLAG,
+  ],
+  settings: resumeFlags,
+  examples: [
+    ["stint resume sim", "go on"],
+    ["stint resume sim --mem 16G --limit 8h", "with more memory and time"],
+    ["stint resume --all", "mend what is stranded, e.g. after a reboot"],
+  ],
+  async run(args, terminal) {
+    const parsed = readArgs(command, args);
+    const { given } = parsed;
+    const quiet = flagOn(given, "quiet");
+    const project = requireProject(here());
+    const onWait = (why: string): void => {
+      if (!quiet) terminal.note(`waiting: ${why}`);
+    };
+    const request = { takeCheckpoint: flagOn(given, "take-checkpoint"), onWait };
+    if (flagOn(given, "all")) {
+      if (parsed.positionals.length > 0) throw new StintError("usage", "--all and a job exclude each other");
+      const entries = await resumeAll(project, request);
+      if (flagOn(given, "json"))
+        terminal.out(
+          toJson({ jobs: entries.map(({ job, result, error }) => ({ job, result, error: error?.message ?? null })) }),
+        );
+      else if (entries.length === 0) terminal.out("no chain is stranded");
+      else
+        for (const { job, error } of entries)
+          terminal.out(`${shortName(project, job)}: ${error === null ? "goes on" : error.message}`);
+      return entries.find(({ error }) => error !== null)?.error?.exitStatus ?? 0;
+    }
+    const place = await findJob(project, oneJob(command, parsed));
+    const over = flagText(given, "over");
+    const result = await resumeJob(project, place, {
+      ...request,
+      flags: given,
+      ...(over === null ? {} : { over: readNumber("--over", over) }),
+    });
+    const { status } = result;
+    if (flagOn(given, "json")) terminal.out(toJson({ result: result.kind, job: status }));
+    else {
+      const name = shortName(project, place.id);
+      const changed =
+        result.kind === "finished" || result.changed.length === 0 ? "" : ` with ${result.changed.join(", ")} changed`;
+      const words = {
+        resumed: "goes on",
+        "goes-on": "goes on by itself already",
+        finished: "finished: there is nothing to resume",
+      };
+      terminal.out(`${name}: ${words[result.kind]}${changed}`);
+      if (!quiet) terminal.out(...summary(project, status));
+    }
+    return status.state === "held" || status.state === "stranded" ? 1 : 0;
+  },
+};

@@ -1,0 +1,45 @@
+/** The account of a chain: how it stands, its attempts, and where everything lies. */
+import { attemptTable, type ChainStatus, type Project, shortName } from "../chain/index.ts";
+import type { JobPlace } from "../journal/index.ts";
+import { attemptLines } from "./attempts-view.ts";
+import type { Terminal } from "./terminal.ts";
+import { progressText, span } from "./words.ts";
+
+/** One line on how the chain stands, and one on what to do, where something is to be done. */
+export function summary(project: Project, status: ChainStatus): readonly string[] {
+  const name = shortName(project, status.job);
+  const progress = progressText(status);
+  const facts = [
+    `${status.attempts} ${status.attempts === 1 ? "attempt" : "attempts"}`,
+    progress === "" ? "" : `progress ${progress}`,
+    `ran ${span(status.ranMs)}`,
+    status.waitedMs === null ? "" : `waited ${span(status.waitedMs)}`,
+  ].filter((fact) => fact !== "");
+  const what =
+    status.state === "over"
+      ? (status.reason ?? "over")
+      : `${status.state}${status.reason === null ? "" : `: ${status.reason}`}`;
+  const lines = [`${name}: ${what} (${facts.join(", ")})`];
+  if (status.advice !== null) lines.push(`next: ${status.advice}`);
+  return lines;
+}
+
+export async function report(
+  project: Project,
+  place: JobPlace,
+  status: ChainStatus,
+  terminal: Terminal,
+): Promise<void> {
+  const name = shortName(project, place.id);
+  terminal.out(...attemptLines(await attemptTable(project, place)));
+  terminal.out("");
+  terminal.out(...summary(project, status));
+  terminal.out(`job folder: ${place.folder}`);
+  terminal.out(`logs: stint logs ${name}`);
+}
+
+/** 0 finished; 1 held, stranded, stopped, cancelled or unreadable; 75 still on its way. */
+export function exitStatusOf(status: ChainStatus): number {
+  if (status.state === "over" && status.decision === "finish") return 0;
+  return status.state === "running" || status.state === "waiting" ? 75 : 1;
+}

@@ -1,0 +1,36 @@
+/** The command line's entry: finds the command and loads only that. Everything else is in the commands' own files. */
+import { commandNames, loadCommand } from "./commands/index.ts";
+
+declare const __STINT_VERSION__: string;
+
+const [first, ...rest] = process.argv.slice(2);
+
+if (first === "--version" || first === "-V" || first === "version") {
+  process.stdout.write(`${await version()}\n`);
+} else {
+  // A reader that has seen enough (`stint status | head`) is no error.
+  process.stdout.on("error", endQuietly);
+  process.stderr.on("error", () => {});
+  process.exitCode = await runCommand();
+  // A thread of the pool that hangs on a sick file system must not keep a finished command.
+  process.exit();
+}
+
+async function runCommand(): Promise<number> {
+  const isHelp = first === undefined || first === "--help" || first === "-h" || first === "help";
+  const name = isHelp ? "help" : first;
+  const { runSafely, unknownCommand } = await import("./run-safely.ts");
+  if (!commandNames.includes(name)) return unknownCommand(name, commandNames);
+  const status = await runSafely(await loadCommand(name), rest);
+  return first === undefined ? 2 : status;
+}
+
+async function version(): Promise<string> {
+  if (typeof __STINT_VERSION__ !== "undefined") return __STINT_VERSION__;
+  const { readFileSync } = await import("node:fs");
+  return JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")).version;
+}
+
+function endQuietly(error: NodeJS.ErrnoException): void {
+  process.exit(error.code === "EPIPE" ? 0 : 1);
+}

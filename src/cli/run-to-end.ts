@@ -1,0 +1,159 @@
+/** Attached to a chain: a moving line or plain lines, Ctrl-C, and the account at the end. */
+import {
+  type AttemptRow,
+  attemptTable,
+  type ChainStatus,
+  isAtEnd,
+  type Project,
+  shortName,
+  stopJob,
+  watchJob,
+} from "../chain/index.ts";
+import type { JobPlace } from "../journal/index.ts";
+import { attemptLine } from "./attempts-view.ts";
+import type { Terminal } from "./terminal.ts";
+import { progressText, span, windowLeft } from "./words.ts";
+
+export interface Attached {
+  readonly status: ChainStatus;
+  /** What a person did meanwhile. `detached`: the terminal is lost, the chain goes on. */
+  readonly ended: "by-itself" | "drained" | "cancelled" | "detached";
+}
+
+/** Follows the chain until its end, or until the terminal is lost. First Ctrl-C (or TERM) drains, the second cancels. */
+export async function followToEnd(
+  project: Project,
+  place: JobPlace,
+  terminal: Terminal,
+  options: { readonly quiet: boolean; readonly drainOnSignal: boolean },
+): Promise<Attached> {
+  const watcher = new AbortController();
+  const wishes = options.drainOnSignal ? listen(project, place, terminal, watcher) : null;
+  const teller = new Teller(project, place, terminal, options.quiet);
+  let last: ChainStatus | null = null;
+  try {
+    for await (const status of watchJob(project, place, { signal: watcher.signal })) {
+      last = status;
+      await teller.tell(status);
+      if (isAtEnd(status)) break;
+    }
+  } finally {
+    terminal.line(null);
+    wishes?.close();
+  }
+  if (last === null) throw new Error("a watch that says nothing");
+  const wish = wishes?.wish() ?? null;
+  if (wish === "cancel") {
+    const { status } = await stopJob(project, place, {
+      kind: "cancel",
+      onWait: (why) => terminal.note(`cancel: ${why}`),
+    });
+    await teller.tell(status);
+    return { status, ended: "cancelled" };
+  }
+  if (wish === "detach") return { status: last, ended: "detached" };
+  return { status: last, ended: wish === "drain" && last.decision !== "finish" ? "drained" : "by-itself" };
+}
+
+interface Wishes {
+  wish(): "drain" | "cancel" | "detach" | null;
+  close(): void;
+}
+
+function listen(project: Project, place: JobPlace, terminal: Terminal, watcher: AbortController): Wishes {
+  let wish: "drain" | "cancel" | "detach" | null = null;
+  const name = shortName(project, place.id);
+  const asked = (): void => {
+    if (wish === null) {
+      wish = "drain";
+      terminal.note(`draining ${name}: it saves, then stops; Ctrl-C again cancels it`);
+      stopJob(project, place, { kind: "drain", wait: false }).catch((error: unknown) => {
+        terminal.note(`cannot drain: ${error instanceof Error ? error.message : String(error)}`);
+      });
+    } else if (wish === "drain") {
+      wish = "cancel";
+      terminal.note(`cancelling ${name}`);
+      watcher.abort();
+    }
+  };
+  const lost = (): void => {
+    if (wish !== null) return;
+    wish = "detach";
+    watcher.abort();
+  };
+  process.on("SIGINT", asked);
+  process.on("SIGTERM", asked);
+  process.on("SIGHUP", lost);
+  return {
+    wish: () => wish,
+    close() {
+      // From here on a signal ends this process as usual, but for a cancel that must be seen through.
+      if (wish === "cancel") return;
+      process.off("SIGINT", asked);
+      process.off("SIGTERM", asked);
+      process.off("SIGHUP", lost);
+    },
+  };
+}
+
+/** Says what is new: lines for events, and a moving line between them. */
+class Teller {
+  readonly #project: Project;
+  readonly #place: JobPlace;
+  readonly #terminal: Terminal;
+  readonly #quiet: boolean;
+  readonly #name: string;
+  #told = 0;
+  #state = "";
+
+  constructor(project: Project, place: JobPlace, terminal: Terminal, quiet: boolean) {
+    this.#project = project;
+    this.#place = place;
+    this.#terminal = terminal;
+    this.#quiet = quiet;
+    this.#name = shortName(project, place.id);
+  }
+
+  async tell(status: ChainStatus): Promise<void> {
+    if (this.#quiet) return;
+    const state = `${status.state} ${status.attempt} ${status.reason} ${status.verdict}`;
+    if (state !== this.#state) {
+      this.#state = state;
+      for (const row of await this.#newlySettled()) this.#terminal.note(attemptLine(row));
+      const begun = status.state === "running" ? `attempt ${status.attempt} runs` : (status.reason ?? status.state);
+      if (!this.#terminal.live && !isAtEnd(status)) this.#terminal.note(begun);
+    }
+    this.#terminal.line(isAtEnd(status) ? null : liveLine(this.#name, status));
+  }
+
+  async #newlySettled(): Promise<readonly AttemptRow[]> {
+    const rows = await attemptTable(this.#project, this.#place, this.#told + 1);
+    const settled: AttemptRow[] = [];
+    for (const row of rows) {
+      // Settlements are made in order: the first open one ends what is new.
+      if (row.verdict === null) break;
+      settled.push(row);
+      this.#told = row.number;
+    }
+    return settled.filter(
+      (row) => row.verdict !== "never-ran" || row.withdrawn === null || !EXPECTED.has(row.withdrawn),
+    );
+  }
+}
+
+/** Withdrawals that are part of every chain's end. */
+const EXPECTED: ReadonlySet<string> = new Set(["not-needed", "stopped", "spec-changed"]);
+
+function liveLine(name: string, status: ChainStatus): string {
+  if (status.state !== "running") return `${name}  ${status.reason ?? status.state}`;
+  const nowMs = Date.now();
+  const isOver = status.windowEndAtMs !== null && status.windowEndAtMs <= nowMs;
+  const left = windowLeft(status, nowMs);
+  const parts = [
+    `attempt ${status.attempt}`,
+    progressText(status),
+    isOver ? "window over, saving" : left === "" ? "" : `window ${left} left`,
+    status.etaMs === null ? "" : `ETA ${span(status.etaMs)}`,
+  ];
+  return `${name}  ${parts.filter((part) => part !== "").join("  ")}`;
+}

@@ -1,0 +1,82 @@
+/** Jobs as lines. */
+import type { ChainStatus } from "../chain/index.ts";
+import { csv, type Terminal, table } from "./terminal.ts";
+import { moment, progressText, span, stateText, windowLeft } from "./words.ts";
+
+const HEADINGS = ["JOB", "STATE", "ATTEMPT", "PROGRESS", "WINDOW LEFT", "ETA", "RAN", "WAITED", "WHY"];
+
+export function jobLines(
+  jobs: readonly ChainStatus[],
+  nameOf: (id: string) => string,
+  terminal: Terminal,
+): readonly string[] {
+  const nowMs = Date.now();
+  return table(
+    HEADINGS,
+    jobs.map((job) => [
+      nameOf(job.job),
+      stateText(job, terminal),
+      job.attempt === null ? "" : String(job.attempt),
+      progressText(job),
+      windowLeft(job, nowMs),
+      span(job.etaMs),
+      span(job.ranMs),
+      span(job.waitedMs),
+      [job.reason, job.advice === null || job.state === "over" ? null : `→ ${job.advice}`]
+        .filter((part) => part !== null)
+        .join(" "),
+    ]),
+  );
+}
+
+/** One job in detail. */
+export function statusLines(job: ChainStatus, terminal: Terminal): readonly string[] {
+  const window = windowLeft(job, Date.now());
+  const settled =
+    job.verdict === null ? "" : `${job.verdict}${job.why === null ? "" : ` (${job.why})`} → ${job.decision}`;
+  const rows: [string, string][] = [
+    ["job", job.job],
+    ["state", `${stateText(job, terminal)}${job.reason === null ? "" : `: ${job.reason}`}`],
+    ["next", job.advice ?? ""],
+    ["attempt", job.attempt === null ? "" : `${job.attempt}, ${job.attempts} ran so far`],
+    ["progress", progressText(job)],
+    ["window left", window],
+    ["ETA", job.etaMs === null ? "" : `${span(job.etaMs)} of run time`],
+    ["ran", span(job.ranMs)],
+    ["waited", span(job.waitedMs)],
+    ["used CPU", job.cpuMs === 0 ? "" : span(job.cpuMs)],
+    ["last verdict", settled],
+    ["submitted", moment(job.submittedAtMs)],
+    ["ended", moment(job.endedAtMs)],
+    ["scheduler", [job.scheduler, job.ref].filter((part) => part !== null).join(", ")],
+    ["folder", job.folder],
+  ];
+  return rows.filter(([, value]) => value !== "").map(([key, value]) => `${key.padEnd(13)} ${value}`);
+}
+
+export function jobCsv(jobs: readonly ChainStatus[]): string {
+  const keys = [
+    "job",
+    "state",
+    "attempt",
+    "attempts",
+    "total",
+    "verdict",
+    "decision",
+    "submittedAtMs",
+    "startedAtMs",
+    "endedAtMs",
+    "windowEndAtMs",
+    "ranMs",
+    "waitedMs",
+    "etaMs",
+    "cpuMs",
+    "scheduler",
+    "ref",
+    "reason",
+  ] as const;
+  return csv(
+    [...keys, "progress"],
+    jobs.map((job) => [...keys.map((key) => job[key]), "value" in job.progress ? job.progress.value : null]),
+  );
+}

@@ -1,0 +1,50 @@
+/** What `cancel` and `drain` share. */
+import { findJob, requireProject, type StopResult, shortName, stopJob } from "../chain/index.ts";
+import { flagOn, flagText } from "../spec/index.ts";
+import { type CliCommand, oneJob, readArgs } from "./command.ts";
+import { summary } from "./end-report.ts";
+import { toJson } from "./json.ts";
+import type { Terminal } from "./terminal.ts";
+import { here } from "./where.ts";
+import { readDuration } from "./words.ts";
+
+export async function runStop(
+  kind: "cancel" | "drain",
+  command: CliCommand,
+  args: readonly string[],
+  terminal: Terminal,
+): Promise<number> {
+  const parsed = readArgs(command, args);
+  const project = requireProject(here());
+  const place = await findJob(project, oneJob(command, parsed));
+  const timeout = flagText(parsed.given, "timeout");
+  const wait = kind === "cancel" || flagOn(parsed.given, "wait") || timeout !== null;
+  const quiet = flagOn(parsed.given, "quiet");
+  const result = await stopJob(project, place, {
+    kind,
+    wait,
+    ...(timeout === null ? {} : { timeoutMs: readDuration("--timeout", timeout) }),
+    onWait: (why) => {
+      if (!quiet) terminal.note(`waiting: ${why}`);
+    },
+  });
+  if (flagOn(parsed.given, "json")) terminal.out(toJson({ result: result.kind, job: result.status }));
+  else {
+    terminal.out(`${shortName(project, place.id)}: ${WORDS[kind][result.kind]}`);
+    if (!quiet && result.kind !== "asked") terminal.out(...summary(project, result.status));
+  }
+  return result.kind === "asked" && wait ? 75 : 0;
+}
+
+const WORDS: Readonly<Record<"cancel" | "drain", Readonly<Record<StopResult["kind"], string>>>> = {
+  cancel: {
+    "was-over": "it was over already, nothing was cancelled",
+    stopped: "cancelled; nothing of it runs any more",
+    asked: "cancel is on file, its end is not proved yet",
+  },
+  drain: {
+    "was-over": "it was over already",
+    stopped: "drained; nothing of it runs any more",
+    asked: "drain is on file: the running attempt saves and stops, no other one starts",
+  },
+};

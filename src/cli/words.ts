@@ -1,0 +1,73 @@
+/** Values as a person reads them. */
+
+import type { AttemptRow, ChainStatus } from "../chain/index.ts";
+import { StintError } from "../chain/index.ts";
+import { formatDuration, formatProgress, parseDuration } from "../core/index.ts";
+import type { Colour, Terminal } from "./terminal.ts";
+
+/** Whole seconds from ten seconds on, tenths below. Empty for null. */
+export function span(ms: number | null): string {
+  if (ms === null) return "";
+  const step = ms < 10_000 ? 100 : 1_000;
+  return formatDuration(Math.round(ms / step) * step);
+}
+
+/** `2026-03-01 14:05:09`, local time. Empty for null. */
+export function moment(atMs: number | null): string {
+  if (atMs === null) return "";
+  const date = new Date(atMs);
+  const two = (value: number): string => String(value).padStart(2, "0");
+  const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+  return `${day} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+}
+
+export function progressText(status: ChainStatus): string {
+  return status.progress.state === "not-configured" ? "" : formatProgress(status.progress, status.total);
+}
+
+export function windowLeft(status: ChainStatus, nowMs: number): string {
+  return status.windowEndAtMs === null ? "" : span(Math.max(0, status.windowEndAtMs - nowMs));
+}
+
+const STATE_COLOURS: Readonly<Record<ChainStatus["state"], Colour>> = {
+  stranded: "red",
+  unreadable: "red",
+  held: "yellow",
+  waiting: "blue",
+  running: "green",
+  over: "dim",
+  "unfinished-submit": "yellow",
+};
+
+export function stateText(status: ChainStatus, terminal: Terminal): string {
+  return terminal.colour(status.state, STATE_COLOURS[status.state]);
+}
+
+/** `exit 99`, `SIGTERM`; empty where it is not known. */
+export function exitText(row: AttemptRow): string {
+  if (row.signal !== null) return row.signal;
+  return row.exitCode === null ? "" : `exit ${row.exitCode}`;
+}
+
+/** `10 → 20`; empty where nothing is configured. */
+export function progressChange(row: AttemptRow): string {
+  const { progressBefore: before, progressAfter: after } = row;
+  if (after === null || after.state === "not-configured") return before === null ? "" : String(before);
+  return `${before ?? 0} → ${formatProgress(after, null)}`;
+}
+
+/** A duration given to an option. Throws StintError `usage`. */
+export function readDuration(flag: string, text: string): number {
+  const parsed = parseDuration(text, { bareNumber: "refused" });
+  if (parsed.kind === "duration") return parsed.ms;
+  throw new StintError(
+    "usage",
+    parsed.kind === "error" ? `${flag}: ${parsed.error}` : `${flag} needs an end, such as 90s`,
+  );
+}
+
+/** A whole number above 0. Throws StintError `usage`. */
+export function readNumber(flag: string, text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  throw new StintError("usage", `${flag} needs a number, such as ${flag} 3; found "${text}"`);
+}

@@ -1,0 +1,140 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { me, newProject, QUICK } from "./stint.ts";
+
+const COMMANDS = ["run", "submit", "status", "logs", "wait", "cancel", "drain", "resume", "rm", "doctor", "help"];
+
+test("every command explains itself, with examples", async () => {
+  const project = newProject();
+  const helps = await Promise.all(COMMANDS.map(async (name) => ({ name, ...(await project.stint([name, "--help"])) })));
+  for (const { name, status, stdout } of helps) {
+    expect(status, name).toBe(0);
+    expect(stdout, name).toContain(name === "help" ? "usage: stint" : `usage: stint ${name}`);
+    expect(stdout, name).toMatch(/examples:\n {2}stint /);
+  }
+  const run = helps.find(({ name }) => name === "run")?.stdout ?? "";
+  expect(run).toContain("-t, --limit, --time");
+  expect(run).toContain("--budget-failures");
+  const version = await project.stint(["--version"]);
+  expect(version.stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+});
+
+test("usage errors leave with 2 and name the nearest", async () => {
+  const project = newProject();
+  const cases: readonly (readonly [readonly string[], string])[] = [
+    [["statsu"], "did you mean status?"],
+    [["status", "--atempts"], "--attempts"],
+    [["run", "--limt", "4h", "--", "true"], "--limit"],
+    [["submit", "--limit", "5x", "--", "true"], "5x"],
+    [["submit", "--array", "0-3", "--", "true"], "--array"],
+    [["submit"], "command"],
+    [["submit", "nothing.yaml"], "nothing.yaml"],
+    [["logs"], "which job?"],
+    [["logs", "a", "b"], "unexpected"],
+    [["submit", "--name", "a/b", "--", "true"], "slash"],
+  ];
+  for (const [args, text] of cases) {
+    const { status, stderr } = await project.stint(args);
+    expect(status, args.join(" ")).toBe(2);
+    expect(stderr, args.join(" ")).toContain(text);
+    expect(stderr, args.join(" ")).not.toContain("at file:");
+  }
+});
+
+test("a faulty spec file is refused with line and column, and nothing is made", async () => {
+  const project = newProject();
+  writeFileSync(join(project.folder, "bad.yaml"), "name: sim\ncommand: 'true'\nlimitt: 4h\n");
+  const { status, stderr } = await project.stint(["submit", "bad.yaml"]);
+  expect(status).toBe(2);
+  expect(stderr).toContain("bad.yaml:3:1");
+  expect(stderr).toContain("limit");
+  expect((await project.stint(["status"])).stdout).toContain("no jobs here yet");
+});
+
+test("names: short, full, task, last; unknown ones leave with 3 and the nearest", async () => {
+  const project = newProject();
+  expect((await project.stint(["status"])).status).toBe(0);
+  const nowhere = await project.stint(["status", "sim"]);
+  expect(nowhere.status).toBe(3);
+  expect(nowhere.stderr).toContain("no .stint folder");
+  for (const name of ["first", "second"])
+    expect((await project.stint(["run", "--quiet", ...QUICK, "--name", name, "--", "true"])).status).toBe(0);
+  for (const name of ["first", `/${me}/first`, "first/0"])
+    expect((await project.json(["status", name])).job?.job).toBe(`/${me}/first`);
+  expect((await project.json(["status", "last"])).job?.job).toBe(`/${me}/second`);
+  const unknown = await project.stint(["status", "frist"]);
+  expect(unknown.status).toBe(3);
+  expect(unknown.stderr).toContain("did you mean first?");
+  expect((await project.stint(["status", "first/7"])).status).toBe(3);
+  expect((await project.stint(["wait", "first", "--timeout", "5"])).stderr).toContain("5s or 5m");
+  // Found upwards, as git does.
+  mkdirSync(join(project.folder, "deep", "down"), { recursive: true });
+  const below = await project.stint(["status", "first", "--json"], { cwd: join(project.folder, "deep", "down") });
+  expect(below.status).toBe(0);
+  const named = await project.stint(["status", "first"], {
+    cwd: "/",
+    env: { STINT_DIR: join(project.folder, ".stint") },
+  });
+  expect(named.status).toBe(0);
+});
+
+test("--json is one value with schemaVersion everywhere, errors too; --csv has one line a job", async () => {
+  const project = newProject();
+  const run = await project.stint(["run", "--json", ...QUICK, "--name", "sim", "--", "true"]);
+  expect(JSON.parse(run.stdout)).toMatchObject({ schemaVersion: 1, job: { job: `/${me}/sim`, state: "over" } });
+  for (const args of [
+    ["status"],
+    ["status", "sim"],
+    ["status", "sim", "--spec"],
+    ["wait", "sim"],
+    ["doctor"],
+    ["cancel", "sim"],
+    ["resume", "sim"],
+    ["resume", "--all"],
+  ])
+    expect((await project.json(args)).schemaVersion, args.join(" ")).toBe(1);
+  const csv = (await project.stint(["status", "--csv"])).stdout.trim().split("\n");
+  expect(csv).toHaveLength(2);
+  expect(csv[0]).toMatch(/^job,state,/);
+  expect(csv[1]).toMatch(new RegExp(`^/${me}/sim,over,`));
+  expect(await project.json(["status", "nope"])).toMatchObject({ error: { code: "no-such-job", exitStatus: 3 } });
+  expect((await project.json(["rm", "sim"])).removed).toEqual([`/${me}/sim`]);
+});
+
+test("--dry-run shows the script and makes nothing", async () => {
+  const project = newProject();
+  const { status, stdout } = await project.stint(["submit", "--dry-run", ...QUICK, "--", "true"]);
+  expect(status).toBe(0);
+  expect(stdout).toContain("#!/bin/sh");
+  expect(stdout).toContain("runner.mjs");
+  expect((await project.stint(["status"])).stdout).toContain("no jobs here yet");
+});
+
+test("each setting is shown with where it came from, and what the environment sets is said", async () => {
+  const project = newProject();
+  writeFileSync(
+    join(project.folder, "stint.yaml"),
+    "command: [bash, count.sh]\ncheckpoint: {path: s.txt}\ntotal: 5\nmargin: 2s\n",
+  );
+  const env = { RUNNER_TIME_LIMIT: "00:00:30", STEP_SEC: "0.01" };
+  const run = await project.stint(["run", "stint.yaml", "--scheduler", "local", "--name", "sim"], { env });
+  expect(run.status, run.stderr).toBe(0);
+  expect(run.stderr).toContain("RUNNER_TIME_LIMIT");
+  const { stdout } = await project.stint(["status", "sim", "--spec"]);
+  expect(stdout).toMatch(/^limit +30s +environment RUNNER_TIME_LIMIT$/m);
+  expect(stdout).toMatch(/^margin +2s +stint\.yaml:4:9$/m);
+  expect(stdout).toMatch(/^name +sim +flag --name$/m);
+  expect(stdout).toMatch(/^budgets\.failures +3 +default$/m);
+});
+
+test("an executable script is run with its arguments, and its directives are named as unread", async () => {
+  const project = newProject();
+  writeFileSync(join(project.folder, "job.sh"), '#!/bin/bash\n#SBATCH --time=1:00\necho "got $1 $2"\n', {
+    mode: 0o755,
+  });
+  const run = await project.stint(["run", ...QUICK, "--name", "script", "job.sh", "--help", "a b"]);
+  expect(run.status, run.stderr).toBe(0);
+  expect(run.stderr).toContain("#SBATCH");
+  expect((await project.stint(["logs", "script"])).stdout).toContain("got --help a b");
+});
