@@ -31,6 +31,8 @@ export default defineConfig({
         test: {
           name: "cluster",
           include: ["test/cluster/**/*.test.ts"],
+          // Stops the Slurm that these tests have started; scripts/test.mjs does that itself and names it in the environment.
+          globalSetup: ["test/cluster/global-setup.ts"],
           pool: "forks",
           maxWorkers: 1,
           testTimeout: 300_000,

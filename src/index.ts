@@ -36,6 +36,7 @@ export {
   type ResumeAllEntry,
   type ResumeRequest,
   type ResumeResult,
+  type RuntimeBundle,
   removeJob,
   requireProject,
   resumeAll,

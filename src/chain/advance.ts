@@ -31,6 +31,7 @@ import {
   readTask,
   type TaskPlace,
 } from "../journal/index.ts";
+import { readRuntimeFault } from "./runtime-fault.ts";
 import { adopt, submitAttempt } from "./submit-attempt.ts";
 import type { World } from "./world.ts";
 
@@ -188,9 +189,11 @@ async function perform(
     case "read-checkpoint":
       round.reading = await world.readCheckpoint(task, spec.spec);
       return;
-    case "withdraw":
-      await withdraw(world, task, step.attempt, step.reason, step.note);
+    case "withdraw": {
+      const { reason, note } = await causeOf(world, task, step);
+      await withdraw(world, task, step.attempt, reason, note);
       return;
+    }
     case "cancel":
       world.log(`cancel ${step.refs.join(" ")}`);
       await world.scheduler.withdraw(step.refs);
@@ -232,6 +235,17 @@ async function perform(
       await submitAttempt(world, task, spec.spec, view, step.attempt);
       return;
   }
+}
+
+/** A job that is gone, or passed over, without having become a body: its script may have left word that it could not. */
+async function causeOf(
+  world: World,
+  task: TaskPlace,
+  step: Extract<Step, { do: "withdraw" }>,
+): Promise<{ readonly reason: WithdrawReason; readonly note: string | null }> {
+  if (step.reason !== "job-gone" && step.reason !== "not-needed") return step;
+  const fault = await readRuntimeFault(world.folder, attemptPlace(task, step.attempt));
+  return fault === null ? step : { reason: "runtime-failed", note: fault.why };
 }
 
 /** Links `go` = withdrawn unless somebody has linked a go before. */

@@ -2,22 +2,15 @@
 export { type AdvanceOptions, advance, policyOf, withdraw } from "./advance.ts";
 export { APPLICATION_FILE, type ApplicationRecord, localAttempts, markOf } from "./local-attempts.ts";
 export { type OpenOptions, openWorld } from "./open-world.ts";
-export { type AttemptRow, attemptFilePath, attemptTable } from "./operations/attempt-table.ts";
-export { type ChainState, type ChainStatus, type JobOnFile, readJob } from "./operations/chain-status.ts";
-export { type ChangedSpec, changeSpec, resumeFlags } from "./operations/change-spec.ts";
+export { type AttemptRow, attemptTable } from "./operations/attempt-table.ts";
+export type { ChainState, ChainStatus } from "./operations/chain-status.ts";
+export { resumeFlags } from "./operations/change-spec.ts";
 export { doctor, type Finding } from "./operations/doctor.ts";
 export { EXIT_STATUS, StintError, type StintErrorCode, toStintError } from "./operations/errors.ts";
 export { followLogs, type LogChunk, type LogOptions, type LogStream } from "./operations/follow-logs.ts";
 export { findJob, shortName } from "./operations/job-name.ts";
 export { type PreparedJob, type PrepareInput, prepareJob } from "./operations/prepare-job.ts";
-export {
-  currentUser,
-  findProject,
-  type Project,
-  projectForSubmit,
-  requireProject,
-  type Where,
-} from "./operations/project.ts";
+export { findProject, type Project, requireProject, type Where } from "./operations/project.ts";
 export { removeJob } from "./operations/remove-job.ts";
 export {
   type ResumeAllEntry,
@@ -26,10 +19,10 @@ export {
   resumeAll,
   resumeJob,
 } from "./operations/resume-job.ts";
-export { findRuntime, type RuntimeBundle } from "./operations/runtime-bundle.ts";
+export type { RuntimeBundle } from "./operations/runtime-bundle.ts";
 export { chainStatus, type JobTable, jobTable } from "./operations/status.ts";
 export { type StopRequest, type StopResult, stopJob } from "./operations/stop-job.ts";
 export { type SubmitRequest, type SubmitResult, submitJob } from "./operations/submit-job.ts";
 export { isAtEnd, type WaitOptions, type WatchOptions, waitForJob, watchJob } from "./operations/watch-job.ts";
 export { adopt, recordSubmitted } from "./submit-attempt.ts";
-export { type Clock, type Memory, newMemory, type World } from "./world.ts";
+export { type Clock, type Memory, newMemory, type Refusal, type World } from "./world.ts";

@@ -1,6 +1,7 @@
 /** Handing a claimed attempt to the scheduler, and finding it again when nobody knows whether that worked. */
 import { join } from "node:path";
 import {
+  type Claim,
   type JobSpec,
   RECORD_VERSION,
   type Ref,
@@ -11,6 +12,7 @@ import {
   type View,
 } from "../core/index.ts";
 import { type AttemptPlace, attemptPlace, createRecord, readEnvironment, type TaskPlace } from "../journal/index.ts";
+import { brokenNodes } from "./runtime-fault.ts";
 import type { World } from "./world.ts";
 
 /** Waits between submits of the same number after a clear refusal: 1 s, doubling to 5 min. */
@@ -39,7 +41,7 @@ async function hand(world: World, place: AttemptPlace, spec: JobSpec, view: View
   const unknown = lower.find((a) => refOf(a) === null && a.go?.what !== "withdrawn");
   if (unknown !== undefined) {
     // afterany needs every lower id: with the one below alone, cancelling it would start this one beside a living one.
-    refuse(world, place, `waits for the scheduler id of attempt ${unknown.number}`, 200);
+    refuse(world, place, `waits for the scheduler id of attempt ${unknown.number}`, true, 200);
     return;
   }
   const script = join(place.folder, "script.sh");
@@ -49,9 +51,9 @@ async function hand(world: World, place: AttemptPlace, spec: JobSpec, view: View
     script,
     attemptFolder: place.folder,
     jobName: spec.name,
-    spec,
+    spec: await avoidingBrokenNodes(world, place, spec),
     after: lower.flatMap(refsOf),
-    notBeforeMs: claim?.notBeforeMs ?? null,
+    notBeforeMs: notBefore(claim, spec, world.clock.nowMs()),
     environment: await readEnvironment(world.folder, place.task.job),
   });
   switch (answer.kind) {
@@ -60,8 +62,9 @@ async function hand(world: World, place: AttemptPlace, spec: JobSpec, view: View
       await recordSubmitted(world, place, answer, "claimer");
       return;
     case "refused": {
-      const count = (world.memory.refusals.get(place.folder)?.count ?? 0) + 1;
-      refuse(world, place, answer.error, Math.min(REFUSAL_MAX_MS, REFUSAL_FIRST_MS * 2 ** Math.min(count - 1, 20)));
+      const count = world.memory.refusals.get(place.folder)?.count ?? 0;
+      const againMs = Math.min(REFUSAL_MAX_MS, REFUSAL_FIRST_MS * 2 ** Math.min(count, 20));
+      refuse(world, place, answer.error, answer.transient, againMs);
       return;
     }
     case "unclear":
@@ -71,10 +74,25 @@ async function hand(world: World, place: AttemptPlace, spec: JobSpec, view: View
   }
 }
 
-function refuse(world: World, place: AttemptPlace, error: string, againMs: number): void {
+/** Never further away than the longest back-off: the clock may have been set back since, or been another machine's. */
+function notBefore(claim: Claim | null, spec: JobSpec, nowMs: number): number | null {
+  const decided = claim?.notBeforeMs ?? null;
+  return decided === null ? null : Math.min(decided, nowMs + spec.backoffMaxMs);
+}
+
+/** Nodes where the last attempts could not start their runner are excluded beside those that the user has excluded. */
+async function avoidingBrokenNodes(world: World, place: AttemptPlace, spec: JobSpec): Promise<JobSpec> {
+  if (spec.scheduler !== "slurm") return spec;
+  const broken = await brokenNodes(world.folder, place);
+  if (broken.length === 0) return spec;
+  const own = spec.slurm.exclude;
+  return { ...spec, slurm: { ...spec.slurm, exclude: [...(own === null ? [] : [own]), ...broken].join(",") } };
+}
+
+function refuse(world: World, place: AttemptPlace, error: string, transient: boolean, againMs: number): void {
   const count = (world.memory.refusals.get(place.folder)?.count ?? 0) + 1;
   world.log(`attempt ${place.number} not submitted: ${error}`);
-  world.memory.refusals.set(place.folder, { error, count, againAtMs: world.clock.monotonicMs() + againMs });
+  world.memory.refusals.set(place.folder, { error, transient, count, againAtMs: world.clock.monotonicMs() + againMs });
 }
 
 /** Looks for a job with the attempt's script and puts it on file. */

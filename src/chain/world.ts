@@ -40,7 +40,16 @@ export interface Memory {
   /** Attempts whose submit got no clear answer: never submitted again by this process, only looked for. */
   readonly unclear: Set<string>;
   /** Refusals, to ask again later with growing waits. */
-  readonly refusals: Map<string, { readonly error: string; readonly count: number; readonly againAtMs: number }>;
+  readonly refusals: Map<string, Refusal>;
+}
+
+export interface Refusal {
+  readonly error: string;
+  /** False: a clear no that stays one; asking again only helps when somebody mends the cause. */
+  readonly transient: boolean;
+  readonly count: number;
+  /** On the monotonic clock. */
+  readonly againAtMs: number;
 }
 
 export function newMemory(): Memory {

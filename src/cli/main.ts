@@ -12,6 +12,8 @@ if (first === "--version" || first === "-V" || first === "version") {
   process.stdout.on("error", endQuietly);
   process.stderr.on("error", () => {});
   process.exitCode = await runCommand();
+  // A pipe takes 64 KiB at once; what a slow reader has not fetched yet must not be cut off.
+  await Promise.all([process.stdout, process.stderr].map(written));
   // A thread of the pool that hangs on a sick file system must not keep a finished command.
   process.exit();
 }
@@ -29,6 +31,12 @@ async function version(): Promise<string> {
   if (typeof __STINT_VERSION__ !== "undefined") return __STINT_VERSION__;
   const { readFileSync } = await import("node:fs");
   return JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")).version;
+}
+
+function written(stream: NodeJS.WriteStream): Promise<void> {
+  return new Promise((resolve) => {
+    stream.write("", () => resolve());
+  });
 }
 
 function endQuietly(error: NodeJS.ErrnoException): void {

@@ -2,7 +2,7 @@ import { readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 import type { Machine, ProcessRef } from "../core/index.ts";
 import { errorCode } from "./folder-error.ts";
-import { hasEnded, readSmallFile, readStat } from "./proc.ts";
+import { clockTicksPerSecond, hasEnded, readSmallFile, readStat } from "./proc.ts";
 
 let here: Machine | null = null;
 
@@ -50,6 +50,18 @@ export function aliveHere(ref: ProcessRef): "alive" | "gone" | "elsewhere" {
   // Hidden from us, or begun between the two looks: look once more, and never take "cannot see" for "gone".
   const again = readStat(ref.pid);
   return again === null || (again.startTicks === ref.startTicks && !hasEnded(again)) ? "alive" : "gone";
+}
+
+/**
+ * How long ago a process of this boot began, in ms (to 10 ms), whether it still lives or not, by the kernel's own count since boot: a
+ * clock that is set changes nothing. Null: it belongs to another machine or boot.
+ */
+export function sinceStartMs(ref: ProcessRef): number | null {
+  const machine = thisMachine();
+  if (!sameMachine(ref, machine) || ref.bootId !== machine.bootId) return null;
+  const uptimeSeconds = Number.parseFloat(readSmallFile("/proc/uptime") ?? "");
+  if (!Number.isFinite(uptimeSeconds)) return null;
+  return Math.max(0, Math.round((uptimeSeconds - ref.startTicks / clockTicksPerSecond()) * 1000));
 }
 
 function pidExists(pid: number): boolean {

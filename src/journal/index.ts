@@ -22,7 +22,6 @@ export {
   attemptPlace,
   type JobPlace,
   jobPlace,
-  numberOf,
   padded,
   placeOfAttemptFolder,
   type TaskPlace,

@@ -15,7 +15,15 @@ import type {
 } from "../core/index.ts";
 import type { Folder } from "../host/index.ts";
 import { decode, encode, JournalError } from "./codec.ts";
-import { type AttemptPlace, attemptPlace, type JobPlace, numberOf, padded, type TaskPlace } from "./layout.ts";
+import {
+  type AttemptPlace,
+  attemptNumberOf,
+  attemptPlace,
+  type JobPlace,
+  padded,
+  recordNumberOf,
+  type TaskPlace,
+} from "./layout.ts";
 
 export interface TaskState {
   /** The highest settled attempt: with the attempts above it, it is the whole state of the task. */
@@ -41,7 +49,7 @@ export async function readTask(folder: Folder, task: TaskPlace): Promise<TaskSta
 export async function attemptNumbers(folder: Folder, task: TaskPlace): Promise<number[]> {
   const names = (await folder.list(join(task.folder, "attempts"))) ?? [];
   return names
-    .map(numberOf)
+    .map(attemptNumberOf)
     .filter((n): n is number => n !== null && n > 0)
     .sort((a, b) => a - b);
 }
@@ -103,7 +111,7 @@ export async function readStops(folder: Folder, job: JobPlace): Promise<Stops> {
 async function stopNumbers(folder: Folder, jobFolder: string): Promise<number[]> {
   const names = (await folder.list(join(jobFolder, "stops"))) ?? [];
   return names
-    .map(numberOf)
+    .map(recordNumberOf)
     .filter((n): n is number => n !== null)
     .sort((a, b) => a - b);
 }
@@ -125,7 +133,7 @@ export async function readSpec(
   job: JobPlace,
 ): Promise<{ readonly number: number; readonly revision: SpecRevision } | null> {
   const names = (await folder.list(join(job.folder, "spec"))) ?? [];
-  const number = Math.max(0, ...names.map((name) => numberOf(name) ?? 0));
+  const number = Math.max(0, ...names.map((name) => recordNumberOf(name) ?? 0));
   if (number === 0) return null;
   const revision = await readRecord<SpecRevision>(folder, join(job.folder, "spec", `${padded(number)}.json`));
   return revision === null ? null : { number, revision };

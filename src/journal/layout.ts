@@ -49,9 +49,14 @@ export function padded(number: number): string {
   return String(number).padStart(4, "0");
 }
 
-/** The number that a name stands for; null for foreign files. */
-export function numberOf(name: string): number | null {
-  const match = /^(\d{4,9})(?:\.json)?$/.exec(name);
+/** The number of an attempt's folder; null for foreign names. */
+export function attemptNumberOf(name: string): number | null {
+  return /^\d{4,9}$/.test(name) ? Number(name) : null;
+}
+
+/** The number of a record in `stops/` or `spec/`; null for foreign names. */
+export function recordNumberOf(name: string): number | null {
+  const match = /^(\d{4,9})\.json$/.exec(name);
   return match ? Number(match[1]) : null;
 }
 

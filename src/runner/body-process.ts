@@ -14,10 +14,10 @@ import { attemptLog } from "./log.ts";
 import { type OutputPaths, openOutput, outputOffsets, outputPaths } from "./output-files.ts";
 import { listenOutside, type RealOutside } from "./outside.ts";
 import type { BodyPorts, StartAnswer } from "./ports.ts";
-import { withReserve } from "./reserve.ts";
+import { ensureReserve, withReserve } from "./reserve.ts";
 import { sampleEveryMs } from "./run-application.ts";
 import { type Watchdog, watchdog } from "./watchdog.ts";
-import { windowOf } from "./window.ts";
+import { limitAtOf, windowOf } from "./window.ts";
 
 /** Runs the body of the attempt with this folder to its end, and ends this process. */
 export async function bodyProcess(attemptFolder: string): Promise<never> {
@@ -40,10 +40,8 @@ async function realPorts(attemptFolder: string, outside: RealOutside, log: (line
   const plain = pooledFolder();
   const { place, spec } = await openAttempt(plain, attemptFolder);
   const limitEnd = process.env[LOCAL_LIMIT_END];
-  const dog = watchdog(
-    withReserve(plain, join(place.task.folder, "reserve")),
-    limitEnd === undefined ? null : Number(limitEnd),
-  );
+  const reserve = join(place.task.folder, "reserve");
+  const dog = watchdog(withReserve(plain, reserve), limitEnd === undefined ? null : Number(limitEnd));
   const world = await openWorld(place.task.job, spec, { folder: dog.folder, log, keepsGenerations: true });
   const { uuid } = await checkHome(dog.folder, place.task.job);
   const allocation = await world.scheduler.here(process.env);
@@ -62,7 +60,7 @@ async function realPorts(attemptFolder: string, outside: RealOutside, log: (line
     start: (environment) => life.start(environment),
     readLimitEnd: async () => (await world.scheduler.here(process.env))?.limitEndAtMs ?? null,
     otherOwner: () => otherOwner(dog.folder, spec, place.task, uuid),
-    spaceTrouble: () => spaceTrouble(spec),
+    spaceTrouble: async () => (await ensureReserve(plain, reserve)) ?? (await spaceTrouble(spec)),
     outputOffsets: () => outputOffsets(life.output),
   };
 }
@@ -83,6 +81,7 @@ class Start {
   readonly #place: AttemptPlace;
   readonly #spec: JobSpec;
   readonly #allocation: Allocation;
+  readonly #limitAtMs: number | null;
   readonly #dog: Watchdog;
   readonly #outside: RealOutside;
   readonly #mark: string;
@@ -100,6 +99,7 @@ class Start {
     this.#place = place;
     this.#spec = spec;
     this.#allocation = allocation;
+    this.#limitAtMs = limitAtOf(allocation.limitEndAtMs, realClock);
     this.#dog = dog;
     this.#outside = outside;
     this.#mark = mark;
@@ -133,10 +133,10 @@ class Start {
 
   #follow(started: Extract<Awaited<ReturnType<typeof spawnApplication>>, { kind: "started" }>): RunningApplication {
     const { scheduler, slurm, termTo, sampleIntervalMs } = this.#spec;
-    const { ref, cgroup, id, limitEndAtMs } = this.#allocation;
+    const { ref, cgroup, id, tracking } = this.#allocation;
     const guardian = guardianOf(this.#allocation);
     const onSlurm = scheduler === "slurm";
-    const window = windowOf(limitEndAtMs, this.#spec, realClock.nowMs(), realClock.monotonicMs());
+    const window = windowOf(this.#limitAtMs, this.#spec);
     const application = new RunningApplication(started, {
       query: {
         mark: { name: MARK, value: this.#mark },
@@ -151,7 +151,12 @@ class Start {
       log: this.#world.log,
       onSwept: () => this.#dog.nothingRuns(),
     });
-    this.#outside.applicationStarted(started.startedMonotonicMs, () => application.term());
+    // Where Slurm tracks processes by cgroup its TERM goes to the batch script alone, and to the tasks of srun; else to all.
+    const toldByUs = !onSlurm || (tracking === "cgroup" && slurm.launch === "direct");
+    this.#outside.applicationStarted(
+      started.startedMonotonicMs,
+      toldByUs ? () => application.term() : () => undefined, // told by Slurm
+    );
     return application;
   }
 

@@ -23,29 +23,25 @@ import {
   totalReached,
   type WithdrawReason,
 } from "../core/index.ts";
-import {
-  attemptPlace,
-  createRecord,
-  readAttempt,
-  readRecord,
-  readStops,
-  readTask,
-} from "../journal/index.ts";
+import { attemptPlace, createRecord, readAttempt, readRecord, readStops, readTask } from "../journal/index.ts";
 import { hasLostPlace } from "./fence.ts";
 import { handOver } from "./hand-over.ts";
-import type { BodyPorts } from "./ports.ts";
+import type { Body, BodyPorts } from "./ports.ts";
 import { runApplication } from "./run-application.ts";
-import { leastUsefulMs, windowOf } from "./window.ts";
+import { leastUsefulMs, limitAtOf, windowOf } from "./window.ts";
 
 /** How a body's life went: `ran` its application, or left without (with the reason). */
 export type BodyEnd = { readonly kind: "ran" } | { readonly kind: "left"; readonly why: string };
 
-export async function runBody(ports: BodyPorts): Promise<BodyEnd> {
-  const { world, place } = ports;
+export async function runBody(given: BodyPorts): Promise<BodyEnd> {
+  const { world, place } = given;
+  const ports: Body = { ...given, limitAtMs: limitAtOf(given.allocation.limitEndAtMs, world.clock) };
   const became = await becomeBody(ports);
   if (became.kind === "left") return became;
   const turn = await waitForTurn(ports);
   if (turn.kind === "left") return turn;
+  const begun = await waitForBackoff(ports);
+  if (begun.kind === "left") return begun;
   // Successors are queued in the background: sbatch or a look-up can block for a minute. Only after the first look at the
   // chain, so that a held or finished chain gets none.
   const keeping = { over: false };
@@ -103,12 +99,12 @@ async function becomeBody(
 
 /** Step 4: until every lower attempt is settled and proved. Lower ones without a body are passed over by `advance`. */
 async function waitForTurn(
-  ports: BodyPorts,
+  ports: Body,
 ): Promise<{ readonly kind: "turn" } | { readonly kind: "left"; readonly why: string }> {
-  const { world, place, spec, allocation } = ports;
+  const { world, place, spec } = ports;
   const me = place.number;
   const begunMs = world.clock.monotonicMs();
-  const window = windowOf(allocation.limitEndAtMs, spec, world.clock.nowMs(), begunMs);
+  const window = windowOf(ports.limitAtMs, spec);
   const useless = window.termAtMs === null ? Number.POSITIVE_INFINITY : window.termAtMs - leastUsefulMs(spec);
   const until = Math.min(begunMs + spec.timing.proofWaitMs, useless);
   for (;;) {
@@ -126,6 +122,28 @@ async function waitForTurn(
     }
     const pauseMs = outcome.kind === "waiting" ? outcome.lookAgainMs : spec.timing.pollMs;
     await world.clock.sleep(Math.max(20, Math.min(pauseMs, spec.timing.pollMs, until - world.clock.monotonicMs())));
+  }
+}
+
+/**
+ * A retry has its time. An attempt that was queued before the decision was made may come too early: the hand-over asks the
+ * scheduler to move its start, and where that did not work the body itself waits.
+ */
+async function waitForBackoff(
+  ports: Body,
+): Promise<{ readonly kind: "turn" } | { readonly kind: "left"; readonly why: string }> {
+  const { world, place, spec } = ports;
+  for (;;) {
+    const stops = await readStops(world.folder, place.task.job);
+    const { settled } = await readTask(world.folder, place.task);
+    const decision = standingDecision(settled?.record ?? null, stops);
+    const restMs = decision?.kind === "retry" ? decision.notBeforeMs - world.clock.nowMs() : 0;
+    if (restMs <= 0) return { kind: "turn" };
+    if (stopInForce(stops) !== null) return leave(ports, `stopped (${stopInForce(stops)})`, "stopped");
+    const { termAtMs } = windowOf(ports.limitAtMs, spec);
+    if (termAtMs !== null && termAtMs - world.clock.monotonicMs() - restMs < leastUsefulMs(spec))
+      return leave(ports, "the back-off leaves too little of the window", "not-needed");
+    await world.clock.sleep(Math.min(restMs, spec.timing.pollMs));
   }
 }
 
@@ -148,9 +166,9 @@ async function keepSuccessors(ports: BodyPorts, keeping: { over: boolean }): Pro
 
 /** Step 5: total reached, checkpoint usable and ours, space, time left. */
 async function getReady(
-  ports: BodyPorts,
+  ports: Body,
 ): Promise<{ readonly kind: "ready"; readonly progress: Progress } | { readonly kind: "left"; readonly why: string }> {
-  const { world, place, spec, allocation } = ports;
+  const { world, place, spec } = ports;
   const stops = await readStops(world.folder, place.task.job);
   const { settled } = await readTask(world.folder, place.task);
   const record = settled?.record ?? null;
@@ -168,7 +186,7 @@ async function getReady(
   if (owner !== null) return leave(ports, owner, "other-owner");
   const trouble = await ports.spaceTrouble();
   if (trouble !== null) return leave(ports, trouble, "no-space");
-  const window = windowOf(allocation.limitEndAtMs, spec, world.clock.nowMs(), world.clock.monotonicMs());
+  const window = windowOf(ports.limitAtMs, spec);
   if (window.termAtMs !== null && window.termAtMs - world.clock.monotonicMs() < leastUsefulMs(spec))
     return leave(ports, "too little of the window is left", "not-enough-time");
   return { kind: "ready", progress };

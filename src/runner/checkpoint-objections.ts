@@ -1,20 +1,8 @@
 /** What the body asks about the checkpoint before it starts anything: is it ours, and can one be saved at all? */
-import { hostname, userInfo } from "node:os";
-import { type OwnerIdentity, ownerPlace, readOwner, resolveCheckpoint, spaceFor } from "../checkpoint/index.ts";
+import { ownerPlace, readOwner, resolveCheckpoint, spaceFor } from "../checkpoint/index.ts";
 import type { JobSpec } from "../core/index.ts";
 import { type Folder, spaceAt } from "../host/index.ts";
 import type { TaskPlace } from "../journal/index.ts";
-
-/** The task as the owner of its checkpoint. */
-export function ownerIdentity(task: TaskPlace, jobUuid: string): OwnerIdentity {
-  return {
-    jobUuid,
-    jobFolder: task.job.folder,
-    taskIndex: task.index,
-    taskId: task.id,
-    by: `${nameOfUser()}@${hostname()} (pid ${process.pid})`,
-  };
-}
 
 /** Null: the checkpoint is this task's, or nobody's yet; else who has it. */
 export async function otherOwner(
@@ -52,13 +40,4 @@ async function isFull(spec: JobSpec): Promise<boolean> {
   if (spec.checkpoint === null) return false;
   const { folder } = await resolveCheckpoint(spec.checkpoint, spec.cwd);
   return (await spaceAt(folder)).freeBytes < LEAST_BYTES;
-}
-
-function nameOfUser(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    // A uid without an entry in passwd, as in containers.
-    return String(process.getuid?.() ?? "?");
-  }
 }

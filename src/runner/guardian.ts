@@ -1,8 +1,9 @@
 /** The guardian's part (protocol §3, step 12): if the body is gone without a testimony, sweep and testify in its place. */
 import { join } from "node:path";
-import type { World } from "../chain/index.ts";
+import { APPLICATION_FILE, type ApplicationRecord, type World } from "../chain/index.ts";
 import { type Exited, type JobSpec, progressOf, RECORD_VERSION } from "../core/index.ts";
-import { type AttemptPlace, createRecord, readAttempt, readTask } from "../journal/index.ts";
+import { sinceStartMs } from "../host/index.ts";
+import { type AttemptPlace, createRecord, readAttempt, readRecord, readTask } from "../journal/index.ts";
 
 export interface GuardianPorts {
   readonly world: World;
@@ -49,7 +50,7 @@ export async function guardAfterDeath(ports: GuardianPorts): Promise<boolean> {
     signalsReceived: [],
     progressAfter: progressOf(await world.readCheckpoint(place.task, spec), settled?.record.carry.highWater ?? null),
     startedAtMs: records.go.atMs,
-    ranMs: Math.max(0, nowMs - records.go.atMs),
+    ranMs: await ranSoFarMs(world, place),
     ...ports.usage(),
     memoryPeakBytes: null,
     memoryPeakIsLowerBound: true,
@@ -58,4 +59,10 @@ export async function guardAfterDeath(ports: GuardianPorts): Promise<boolean> {
   await createRecord(world.folder, join(place.folder, "exited.json"), exited);
   world.log(`the body is gone without a testimony: swept, ${survivors.length} survivors`);
   return true;
+}
+
+/** From the application's start to now that it is surely gone; null where its start is not on file, or was on another boot. */
+async function ranSoFarMs(world: World, place: AttemptPlace): Promise<number | null> {
+  const application = await readRecord<ApplicationRecord>(world.folder, join(place.folder, APPLICATION_FILE));
+  return application === null ? null : sinceStartMs(application.process);
 }

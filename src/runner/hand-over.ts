@@ -1,24 +1,39 @@
 /** Step 11: settle what can be settled, then see that somebody moves the chain on. */
 import { advance } from "../chain/index.ts";
-import { type Outcome, stopInForce } from "../core/index.ts";
-import { readStops } from "../journal/index.ts";
-import type { BodyPorts } from "./ports.ts";
+import { type Outcome, refOf, stopInForce } from "../core/index.ts";
+import { readStops, readTask } from "../journal/index.ts";
+import type { Body, BodyPorts } from "./ports.ts";
 import { windowOf } from "./window.ts";
 
 /** How long a body stays to get a refused successor queued, at most; the limit may be nearer. */
 const STAY_MS = 60_000;
 
-export async function handOver(ports: BodyPorts): Promise<void> {
-  const { world, spec, allocation } = ports;
-  const window = windowOf(allocation.limitEndAtMs, spec, world.clock.nowMs(), world.clock.monotonicMs());
+export async function handOver(ports: Body): Promise<void> {
+  const { world, spec } = ports;
+  const window = windowOf(ports.limitAtMs, spec);
   const until = Math.min(world.clock.monotonicMs() + STAY_MS, (window.limitAtMs ?? Infinity) - 200);
   for (;;) {
     const outcome = await tryAdvance(ports);
+    if (outcome?.kind === "going") await delaySuccessor(ports);
     if (outcome !== null && outcome.kind !== "waiting") return;
     if (outcome !== null && (await isOthersTurn(ports, outcome))) return;
     const pauseMs = outcome === null ? 1_000 : Math.max(50, Math.min(outcome.lookAgainMs, 5_000));
     if (world.clock.monotonicMs() + pauseMs > until) return;
     await world.clock.sleep(pauseMs);
+  }
+}
+
+/** After a decision to retry later, a successor that was queued before it must not start sooner. */
+async function delaySuccessor({ world, place }: Body): Promise<void> {
+  const { settled, open } = await readTask(world.folder, place.task);
+  const next = open.find((attempt) => attempt.go === null && attempt.started === null);
+  const ref = next === undefined ? null : refOf(next);
+  if (settled?.record.decision.kind !== "retry" || ref === null || next?.claim?.notBeforeMs != null) return;
+  try {
+    await world.scheduler.delay?.(ref, settled.record.decision.notBeforeMs);
+  } catch (error) {
+    // Then its body waits.
+    world.log(`${ref} could not be moved: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 /**
  * Lines for `runner.log` of an attempt, in order, each when the one before is written. Nobody waits for them: where the
- * folder is full or hangs, lines are lost.
+ * folder is full they are tried again with the next line; where it hangs, or to the end of this process, they are lost.
  */
 export function attemptLog(attemptFolder: string, who: string): (line: string) => void {
   const path = join(attemptFolder, "runner.log");
@@ -12,10 +12,15 @@ export function attemptLog(attemptFolder: string, who: string): (line: string) =
   const write = async () => {
     writing = true;
     while (waiting.length > 0) {
-      const text = waiting.join("");
+      const lines = waiting;
       waiting = [];
-      // A log that cannot be written has nowhere to say so, and is worth less than what is being done.
-      await appendFile(path, text, { mode: 0o600 }).catch(() => undefined);
+      try {
+        await appendFile(path, lines.join(""), { mode: 0o600 });
+      } catch {
+        // A log that cannot be written has nowhere to say so, and is worth less than what is being done.
+        waiting = [...lines, ...waiting];
+        break;
+      }
     }
     writing = false;
   };

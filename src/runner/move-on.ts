@@ -8,18 +8,19 @@ import { type AttemptPlace, attemptNumbers, attemptPlace, readAttempt, readRecor
 const STAY_MS = 60_000;
 const LONGEST_PAUSE_MS = 5_000;
 
-/** Whether the runner has plainly done it: its attempt is settled, and the chain has ended or a higher attempt has its job. */
+/**
+ * Whether the runner has plainly done it: its attempt is settled, and the chain has ended with all later attempts settled
+ * too, or a higher attempt has its job.
+ */
 export async function isMovedOn(world: World, place: AttemptPlace): Promise<boolean> {
   const settled = await readRecord<Settled>(world.folder, join(place.folder, "settled.json"));
   if (settled === null) return false;
   const { kind } = settled.decision;
-  if (kind !== "continue" && kind !== "retry") return true;
-  for (const number of (await attemptNumbers(world.folder, place.task)).reverse()) {
-    if (number <= place.number) return false;
-    const above = await readAttempt(world.folder, attemptPlace(place.task, number));
-    if (refOf(above) !== null && above.go?.what !== "withdrawn") return true;
-  }
-  return false;
+  const goesOn = kind === "continue" || kind === "retry";
+  const highest = (await attemptNumbers(world.folder, place.task)).at(-1) ?? place.number;
+  if (highest <= place.number) return !goesOn;
+  const above = await readAttempt(world.folder, attemptPlace(place.task, highest));
+  return above.settled !== null || (goesOn && refOf(above) !== null && above.go?.what !== "withdrawn");
 }
 
 /** Advances the chain until somebody else carries it, it has come to rest, or a minute is over. */

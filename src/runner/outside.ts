@@ -4,16 +4,14 @@ import { realClock } from "../host/index.ts";
 import type { Outside } from "./ports.ts";
 
 export interface RealOutside extends Outside {
-  /** From here on the notes count; `passOn` is called at once for each signal that asks for the end. */
+  /** From here on the notes count; `passOn` is called at once for each signal that asks for the end, also for an earlier one. */
   applicationStarted(startedMonotonicMs: number, passOn: () => void): void;
 }
 
-/**
- * Begins to listen. `passesOn`: nobody but us gets such a signal (`local`), so that the application is told by us; Slurm
- * tells all processes of a job itself.
- */
-export function listenOutside(passesOn: boolean): RealOutside {
+/** Begins to listen. `outlivesTerminal`: SIGHUP does not ask for the end. */
+export function listenOutside(outlivesTerminal: boolean): RealOutside {
   const notes: { readonly signal: string; readonly atMs: number }[] = [];
+  let isAsked = false;
   let beganMs = realClock.monotonicMs();
   let tell: () => void = () => {};
   let resolveAsked: () => void = () => {};
@@ -21,10 +19,13 @@ export function listenOutside(passesOn: boolean): RealOutside {
     resolveAsked = resolve;
   });
   const onSignal = (signal: NodeJS.Signals) => {
+    const asks = !(outlivesTerminal && signal === "SIGHUP");
     // First the signal, then all else.
-    if (passesOn && signal !== "SIGHUP") tell();
+    if (asks) tell();
     notes.push({ signal, atMs: realClock.monotonicMs() });
-    if (!(passesOn && signal === "SIGHUP")) resolveAsked();
+    if (!asks) return;
+    isAsked = true;
+    resolveAsked();
   };
   for (const signal of SIGNALS) process.on(signal, onSignal);
   return {
@@ -36,6 +37,7 @@ export function listenOutside(passesOn: boolean): RealOutside {
     applicationStarted(startedMonotonicMs, passOn) {
       beganMs = startedMonotonicMs;
       tell = passOn;
+      if (isAsked) passOn();
     },
   };
 }

@@ -64,4 +64,9 @@ export interface BodyPorts {
   outputOffsets(): Promise<{ readonly stdout: number; readonly stderr: number }>;
 }
 
+/** A body at work: its limit on this host's monotonic clock, as it was when the allocation was read; null: none. */
+export interface Body extends BodyPorts {
+  readonly limitAtMs: number | null;
+}
+
 export type EndedBy = Exited["endedBy"];

@@ -15,8 +15,9 @@ import {
 } from "../core/index.ts";
 import { createRecord, readStops, readTask } from "../journal/index.ts";
 import { hasLostPlace } from "./fence.ts";
-import type { Application, ApplicationExit, BodyPorts, EndedBy } from "./ports.ts";
-import { graceMs, type Window, windowOf } from "./window.ts";
+import type { Application, ApplicationExit, Body, BodyPorts, EndedBy } from "./ports.ts";
+import { SampleFile } from "./sample-file.ts";
+import { graceMs, limitAtOf, type Window, windowOf } from "./window.ts";
 
 /** A tick this late means that the machine stood still: the fence is read before anything goes on. */
 const LATE_MS = 60_000;
@@ -24,7 +25,7 @@ const LATE_MS = 60_000;
 const ASK_AGAIN_MS = 30_000;
 
 export async function runApplication(
-  ports: BodyPorts,
+  ports: Body,
   started: Started,
   before: Progress,
   objection: "drain" | "cancel" | "fence" | null,
@@ -41,13 +42,19 @@ export async function runApplication(
     await testify(ports, { ...noExit, spawnError: answer.error, endedBy: "application", startedAtMs, ranMs: 0 });
     return;
   }
-  const life = new Life(ports, answer.application, begunMs);
+  const { application } = answer;
+  const samples = new SampleFile(world.folder, join(ports.place.folder, "samples.csv"), () =>
+    application.takeSamples(),
+  );
+  const life = new Life(ports, application, samples, begunMs);
   void life.watch();
   const end = await life.untilOver();
-  const { application } = life;
   const survivors = await application.sweep();
   life.finished = true;
-  await flushSamples(ports, application);
+  await samples.write().catch((error: unknown) => {
+    // Samples are worth less than the testimony that follows.
+    world.log(`samples lost: ${error instanceof Error ? error.message : String(error)}`);
+  });
   await testify(ports, {
     exitCode: end.exit?.exitCode ?? null,
     signal: end.exit?.signal ?? null,
@@ -113,17 +120,6 @@ async function testify(ports: BodyPorts, testimony: Testimony): Promise<void> {
   await createRecord(world.folder, join(place.folder, "exited.json"), exited);
 }
 
-async function flushSamples(ports: BodyPorts, application: Application): Promise<void> {
-  const rows = application.takeSamples();
-  if (rows === "") return;
-  try {
-    await ports.world.folder.append(join(ports.place.folder, "samples.csv"), rows);
-  } catch (error) {
-    // Samples are worth less than the testimony that follows.
-    ports.world.log(`samples lost: ${error instanceof Error ? error.message : String(error)}`);
-  }
-}
-
 interface LifeEnd {
   readonly exit: ApplicationExit | null;
   readonly endedBy: EndedBy;
@@ -137,6 +133,7 @@ class Life {
   termSent = false;
   finished = false;
   private readonly ports: BodyPorts;
+  private readonly samples: SampleFile;
   private readonly begunMs: number;
   private window: Window;
   private wish: "drain" | "cancel" | "fence" | null = null;
@@ -144,13 +141,14 @@ class Life {
   private frozen = false;
   private reachedMs: number;
 
-  constructor(ports: BodyPorts, application: Application, begunMs: number) {
-    const { world, spec, allocation } = ports;
+  constructor(ports: Body, application: Application, samples: SampleFile, begunMs: number) {
+    const { spec } = ports;
     this.ports = ports;
     this.application = application;
+    this.samples = samples;
     this.begunMs = begunMs;
     this.reachedMs = begunMs;
-    this.window = windowOf(allocation.limitEndAtMs, spec, world.clock.nowMs(), world.clock.monotonicMs());
+    this.window = windowOf(ports.limitAtMs, spec);
   }
 
   /** Steps 8 and 9: the window, then the ladder, until the main process and all of its tree are gone or KILL is due. */
@@ -173,6 +171,7 @@ class Life {
       await Promise.race([exited, outside, woken, world.clock.sleep(this.untilTermMs())]);
       await Promise.resolve();
     }
+    await this.untilThawed(() => exit !== null);
     const now = world.clock.monotonicMs();
     const by: EndedBy = exit !== null ? "application" : (this.wish ?? (asked ? "scheduler" : "window"));
     const killAtMs =
@@ -195,6 +194,13 @@ class Life {
       await Promise.resolve();
     }
     return this.end(exit, by, endedMs || world.clock.monotonicMs());
+  }
+
+  /** Frozen at the end of the window: until KILL is due the fence may still say that all is well, and TERM can be sent. */
+  private async untilThawed(exited: () => boolean): Promise<void> {
+    const { clock } = this.ports.world;
+    const untilMs = this.window.killAtMs ?? clock.monotonicMs();
+    while (this.frozen && !exited() && this.wish !== "fence" && clock.monotonicMs() < untilMs) await clock.sleep(100);
   }
 
   private end(exit: ApplicationExit | null, endedBy: EndedBy, endedMs: number): LifeEnd {
@@ -230,6 +236,7 @@ class Life {
     const { world, spec, place } = this.ports;
     const everyMs = sampleEveryMs(spec.sampleIntervalMs, this.window, this.begunMs);
     let reread = false;
+    let trouble = "";
     let last = world.clock.monotonicMs();
     void this.guardFence(everyMs);
     while (!this.finished) {
@@ -238,15 +245,22 @@ class Life {
       const now = world.clock.monotonicMs();
       if (now - last > everyMs + LATE_MS) this.freeze();
       last = now;
+      const unwritten = await this.samples.write().catch((error: unknown) => error);
       try {
-        await world.folder.append(join(place.folder, "samples.csv"), this.application.takeSamples());
+        // Also where nothing can be written: a wish that is on file counts.
         const stop = stopInForce(await readStops(world.folder, place.task.job));
         if (await hasLostPlace(this.ports)) this.wishFor("fence");
         else if (stop !== null) this.wishFor(stop);
+        if (unwritten !== undefined) throw unwritten;
         this.reachedMs = world.clock.monotonicMs();
         this.thaw();
+        if (trouble !== "") world.log("heartbeat: well again");
+        trouble = "";
       } catch (error) {
-        world.log(`heartbeat: ${error instanceof Error ? error.message : String(error)}`);
+        const text = error instanceof Error ? error.message : String(error);
+        // Once: a sick folder stays sick for hours, and its log may be among what is sick.
+        if (text !== trouble) world.log(`heartbeat: ${text}`);
+        trouble = text;
       }
       if (!reread && this.window.termAtMs !== null && this.untilTermMs() < Math.max(ASK_AGAIN_MS, everyMs * 2)) {
         reread = true;
@@ -272,7 +286,7 @@ class Life {
     try {
       const limitEndAtMs = await this.ports.readLimitEnd();
       if (limitEndAtMs === null) return;
-      this.window = windowOf(limitEndAtMs, spec, world.clock.nowMs(), world.clock.monotonicMs());
+      this.window = windowOf(limitAtOf(limitEndAtMs, world.clock), spec);
       this.wake();
     } catch (error) {
       world.log(`limit: ${error instanceof Error ? error.message : String(error)}`);

@@ -19,7 +19,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** A process that is gone is seen after this; files are read less often. */
 const LOOK_MS = 200;
-const READ_MS = 1_000;
+const READ_MS = 2_000;
 
 /** What this attempt must wait for; null: it may start at once. */
 export interface Turn {

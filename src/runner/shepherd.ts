@@ -5,41 +5,24 @@
  */
 import { join } from "node:path";
 import { APPLICATION_FILE, type ApplicationRecord, openWorld, type World } from "../chain/index.ts";
-import { type JobSpec, type ProcessRef, RECORD_VERSION, type Ref, type Started } from "../core/index.ts";
-import {
-  type Application,
-  pooledFolder,
-  realClock,
-  spawnApplication,
-  subreaperPrefix,
-  thisProcess,
-} from "../host/index.ts";
+import type { JobSpec, ProcessRef, Started } from "../core/index.ts";
+import { type Application, realClock, spawnApplication, subreaperPrefix } from "../host/index.ts";
 import { type AttemptPlace, placeOfAttemptFolder, readRecord } from "../journal/index.ts";
-import {
-  formatLocalRef,
-  LOCAL_KILL_WAIT,
-  LOCAL_LIMIT,
-  type LocalRecord,
-  MARK,
-  runnerEnvironment,
-  writeLocalRecord,
-} from "../schedulers/index.ts";
+import { LOCAL_KILL_WAIT, LOCAL_LIMIT, MARK, runnerEnvironment } from "../schedulers/index.ts";
 import { listenForEnd } from "./asked.ts";
 import { openAttempt } from "./attempt.ts";
 import { guardAfterDeath } from "./guardian.ts";
 import { attemptLog } from "./log.ts";
 import { isMovedOn, moveOn } from "./move-on.ts";
-import { withReserve } from "./reserve.ts";
 import { awaitEnd, type Ending, type Flock, sweepFlock } from "./shepherd-ending.ts";
+import { Pen } from "./shepherd-pen.ts";
 import { turnOf, waitForTurn } from "./shepherd-turn.ts";
 import { cpuBelow, memoryPeakOf } from "./shepherd-usage.ts";
 
 export async function shepherd(attemptFolder: string): Promise<void> {
   requireMark(attemptFolder);
   const asked = listenForEnd();
-  const submittedAtMs = realClock.nowMs();
-  const self = thisProcess();
-  const pen = new Pen(attemptFolder, { ...EMPTY, ref: formatLocalRef(self), shepherd: self, submittedAtMs });
+  const pen = new Pen(attemptFolder);
   const turn = turnOf(process.env);
   if (turn !== null) {
     void pen.write({ phase: "pending" });
@@ -185,54 +168,4 @@ async function patiently<T>(what: string, action: () => Promise<T>): Promise<T |
 function numberIn(name: string): number | null {
   const text = process.env[name];
   return text === undefined || text === "" ? null : Number(text);
-}
-
-const EMPTY: Omit<LocalRecord, "ref" | "shepherd" | "submittedAtMs"> = {
-  version: RECORD_VERSION,
-  phase: "pending",
-  runner: null,
-  startedAtMs: null,
-  limitEndAtMs: null,
-  endedAtMs: null,
-  elapsedMs: null,
-  state: null,
-  exitCode: null,
-  signal: null,
-  cpuUserMs: null,
-  cpuSystemMs: null,
-  memoryPeakBytes: null,
-  memoryPeakIsLowerBound: true,
-  survivors: [],
-};
-
-/** The one writer of `local.json`: one write after the other. */
-class Pen {
-  startedMs = realClock.monotonicMs();
-  readonly folder;
-  readonly #attemptFolder: string;
-  #record: LocalRecord;
-  #last: Promise<unknown> = Promise.resolve();
-
-  constructor(attemptFolder: string, record: LocalRecord) {
-    const task = placeOfAttemptFolder(attemptFolder)?.task.folder ?? attemptFolder;
-    this.folder = withReserve(pooledFolder(), join(task, "reserve"));
-    this.#attemptFolder = attemptFolder;
-    this.#record = record;
-  }
-
-  get bootId(): string {
-    return this.#record.shepherd.bootId;
-  }
-
-  get ref(): Ref {
-    return this.#record.ref;
-  }
-
-  write(change: Partial<LocalRecord>): Promise<void> {
-    this.#record = { ...this.#record, ...change };
-    const written = this.#last.then(() => writeLocalRecord(this.folder, this.#attemptFolder, this.#record));
-    // A failed note on the way is made good by the next; who waits for this one hears of it.
-    this.#last = written.catch(() => undefined);
-    return written;
-  }
 }

@@ -3,7 +3,7 @@ import { type Clock, type Folder, realClock } from "../host/index.ts";
 
 /** A file operation that takes longer than this hangs. */
 const STUCK_MS = 30_000;
-const LOOK_MS = 250;
+const LOOK_MS = 50;
 /** At the limit the scheduler ends everything; this much before it we go by ourselves. */
 const RESERVE_MS = 100;
 

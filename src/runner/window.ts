@@ -1,4 +1,5 @@
 /** The arithmetic of the window: when TERM comes, when KILL comes, and what is still worth starting. */
+import type { Clock } from "../chain/index.ts";
 import type { JobSpec } from "../core/index.ts";
 
 export interface Window {
@@ -8,10 +9,16 @@ export interface Window {
   readonly limitAtMs: number | null;
 }
 
-/** From the scheduler's word (epoch) to this host's monotonic clock. */
-export function windowOf(limitEndAtMs: number | null, spec: JobSpec, nowMs: number, monotonicMs: number): Window {
-  if (limitEndAtMs === null) return { termAtMs: null, killAtMs: null, limitAtMs: null };
-  const limitAtMs = monotonicMs + (limitEndAtMs - nowMs);
+/**
+ * From the scheduler's word (epoch) to this host's monotonic clock. To be called at once when the word has come: the clock
+ * may be set at any time after.
+ */
+export function limitAtOf(limitEndAtMs: number | null, clock: Pick<Clock, "nowMs" | "monotonicMs">): number | null {
+  return limitEndAtMs === null ? null : clock.monotonicMs() + (limitEndAtMs - clock.nowMs());
+}
+
+export function windowOf(limitAtMs: number | null, spec: JobSpec): Window {
+  if (limitAtMs === null) return { termAtMs: null, killAtMs: null, limitAtMs: null };
   return {
     limitAtMs,
     termAtMs: limitAtMs - spec.marginMs,

@@ -1,7 +1,6 @@
 // The face of the schedulers.
 export { loadSlurm } from "./load-slurm.ts";
 export {
-  endOrphans,
   formatLocalRef,
   LOCAL_AFTER,
   LOCAL_BEGIN,

@@ -46,6 +46,8 @@ export interface Scheduler {
   observe(refs: readonly Ref[]): Promise<ReadonlyMap<Ref, Seen>>;
   /** Takes queued jobs back, and ends them if they run by now. No error when they are gone. */
   withdraw(refs: readonly Ref[]): Promise<void>;
+  /** Moves the start of a queued job; where a scheduler can't, the body itself waits. */
+  delay?(ref: Ref, notBeforeMs: number): Promise<void>;
   /** Ends a running job with all of its processes. */
   kill(ref: Ref): Promise<void>;
   /** Signals an application that the scheduler started as a step (srun). */

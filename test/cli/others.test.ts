@@ -99,6 +99,8 @@ test("runner and shepherd killed: stranded, first in status with 1, mended by re
 test("records of a newer version: one clear line, the others are unaffected, nothing is touched", async () => {
   const project = newProject();
   for (const name of ["old", "new"]) await project.stint(["run", "--quiet", ...QUICK, "--name", name, "--", "true"]);
+  const shepherd = readRecord<Pids>(project, "new", "0001", "started.json")?.guardian?.pid;
+  await until(() => !existsSync(`/proc/${shepherd}`), "the end of the shepherd, which reads the records too");
   const settled = join(project.jobFolder("new"), "tasks/0/attempts/0001/settled.json");
   const newer = `${JSON.stringify({ ...JSON.parse(readFileSync(settled, "utf8")), version: 99 })}\n`;
   writeFileSync(settled, newer);

@@ -21,6 +21,8 @@ export interface Cluster {
   /** PATH, SLURM_CONF, HOME and USER of the test user, and nothing else. */
   readonly environment: Readonly<Record<string, string>>;
   readonly user: { readonly name: string; readonly uid: number; readonly gid: number };
+  /** Without cgroups nothing but an attempt's own testimony proves that its processes are gone. */
+  readonly tracking: "cgroup" | "other";
   /** Runs a program as the test user; never rejects for an exit status. */
   runAsUser(program: string, args: readonly string[], options?: RunAsUserOptions): Promise<Ended>;
   /** The same as slurmScheduler wants it. */
@@ -82,12 +84,13 @@ export async function until<T>(
 }
 
 const STATE_DIR = process.env.STATE_DIR ?? "/var/tmp/stint-cluster";
+const OWN_CONF = join(STATE_DIR, "etc/slurm.conf");
 const TEST_USER = process.env.TEST_USER ?? "alice";
 
 async function findCluster(): Promise<ClusterOrNot> {
   const given = process.env.STINT_TEST_SLURM_CONF;
   const isRoot = process.getuid?.() === 0;
-  const conf = given ?? join(STATE_DIR, "etc/slurm.conf");
+  const conf = given ?? OWN_CONF;
   if (given === undefined && isRoot) {
     const failed = await startCluster();
     if (failed !== null) return { unavailable: failed };
@@ -96,12 +99,13 @@ async function findCluster(): Promise<ClusterOrNot> {
     const how = isRoot || given !== undefined ? "" : "; start test/cluster/up.sh as root, or set STINT_TEST_SLURM_CONF";
     return { unavailable: `no Slurm controller answers for ${conf}${how}` };
   }
-  return theCluster(conf, await testUser(isRoot), given === undefined && isRoot);
+  // scripts/test.mjs starts the cluster itself and names it.
+  return theCluster(conf, await testUser(isRoot), await trackingOf(conf), isRoot && conf === OWN_CONF);
 }
 
 /** Whether a cluster of up.sh answers by now. */
 export async function clusterRuns(): Promise<boolean> {
-  return (await ping(join(STATE_DIR, "etc/slurm.conf"))).exitCode === 0;
+  return (await ping(OWN_CONF)).exitCode === 0;
 }
 
 async function ping(slurmConf: string): Promise<Ended> {
@@ -138,7 +142,12 @@ async function testUser(isRoot: boolean): Promise<TestUser> {
   return { name, uid: Number(uid), gid: Number(gid), home, stepDown: isRoot };
 }
 
-function theCluster(slurmConf: string, user: TestUser, own: boolean): Cluster {
+async function trackingOf(slurmConf: string): Promise<Cluster["tracking"]> {
+  const { stdout } = await execute("scontrol", ["show", "config"], { env: { ...process.env, SLURM_CONF: slurmConf } });
+  return /^ProctrackType\s*= proctrack\/cgroup$/m.test(stdout) ? "cgroup" : "other";
+}
+
+function theCluster(slurmConf: string, user: TestUser, tracking: Cluster["tracking"], own: boolean): Cluster {
   const environment = {
     PATH: process.env.PATH ?? "/usr/bin:/bin",
     SLURM_CONF: slurmConf,
@@ -154,6 +163,7 @@ function theCluster(slurmConf: string, user: TestUser, own: boolean): Cluster {
     slurmConf,
     environment,
     user: { name: user.name, uid: user.uid, gid: user.gid },
+    tracking,
     runAsUser(program, args, options = {}) {
       const [file, argv] = asUser(program, args);
       return execute(file, argv, { ...options, env: { ...environment, ...options.environment } });

@@ -259,10 +259,9 @@ describe.skipIf(unavailable !== null)(
       expect(allocation?.nodes).toHaveLength(2);
       // What the runner will find of its own, looked up from here.
       const pid = Number(readFileSync(join(place.folder, "pid"), "utf8"));
-      const { stdout: config } = await slurm.runAsUser("scontrol", ["show", "config"]);
-      const byCgroup = /^ProctrackType\s*= proctrack\/cgroup$/m.test(config);
+      const byCgroup = slurm.tracking === "cgroup";
       expect(slurmTracking(pid)).toEqual({
-        tracking: byCgroup ? "cgroup" : "other",
+        tracking: slurm.tracking,
         cgroup: byCgroup ? expect.stringMatching(new RegExp(`/job_${idOf(ref)}$`)) : null,
       });
       const running = await phase(ref, "running");

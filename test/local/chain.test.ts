@@ -5,11 +5,11 @@ import { COUNTER, eventually, Project } from "./harness.ts";
 describe("a local chain", () => {
   for (const ahead of [0, 1, 2])
     it(`goes on by itself to the total, each step once, in order and never two at a time (ahead ${ahead})`, async () => {
-      const project = await Project.make(COUNTER, { total: 40, limitMs: 1_600, marginMs: 1_000, ahead });
+      const project = await Project.make(COUNTER, { total: 60, limitMs: 2_200, marginMs: 1_200, ahead });
       expect(await project.advance()).toMatchObject({ kind: "going", attempt: 1 });
       const settled = await project.watchToEnd();
       expect(settled.decision).toEqual({ kind: "finish" });
-      expectExactlyOnce(project.steps(), 40);
+      expectExactlyOnce(project.steps(), 60);
       const attempts = await project.attempts();
       const ran = attempts.filter((attempt) => attempt.settled?.verdict !== "never-ran");
       expect(ran.length).toBeGreaterThanOrEqual(4);

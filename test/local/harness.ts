@@ -6,6 +6,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   writeFileSync,
@@ -14,7 +15,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
-import { afterEach } from "vitest";
+import { afterAll, afterEach } from "vitest";
 import { advance, openWorld, type World } from "../../src/chain/index.ts";
 import type { AttemptRecords, JobSpec, Outcome, ProcessRef, Settled } from "../../src/core/index.ts";
 import { blockingFolder, findMembers, readCommandLine, signalMembers } from "../../src/host/index.ts";
@@ -104,7 +105,8 @@ while (( n < \${MAX_ITER:-1000} )); do
   sleep "\${STEP:-0.05}" & wait $! || [ -n "$stop" ] || wait
   n=$((n + 1))
   say "$a" "$EPOCHREALTIME"
-  echo "$n" >state.tmp && mv state.tmp state.txt
+  # TERM to the whole group may end the mv: then once more.
+  until echo "$n" >state.tmp && mv state.tmp state.txt; do :; done
   if [ -n "$stop" ]; then wait; exit 99; fi
 done
 exit 0
@@ -112,11 +114,10 @@ exit 0
 
 let bundle: Promise<string> | null = null;
 
-/** The runner as one file, built once for each process of the tests. */
+/** The runner as one file, built once for each file of tests. */
 export function runnerBundle(): Promise<string> {
   bundle ??= (async () => {
     const path = join(mkdtempSync(join(tmpdir(), "stint-runner-")), "runner.mjs");
-    process.on("exit", () => rmSync(dirname(path), { recursive: true, force: true }));
     await build({
       absWorkingDir: ROOT,
       entryPoints: ["src/runner/main.ts"],
@@ -134,9 +135,17 @@ export function runnerBundle(): Promise<string> {
   return bundle;
 }
 
+afterAll(async () => {
+  if (bundle !== null) rmSync(dirname(await bundle), { recursive: true, force: true });
+});
+
 const cleanups: (() => void | Promise<void>)[] = [];
 
-afterEach(async () => {
+const projects: Project[] = [];
+
+afterEach(async ({ task }) => {
+  const made = projects.splice(0);
+  if (task.result?.state === "fail") for (const project of made) console.log(project.story());
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
@@ -162,6 +171,7 @@ export class Project {
     const spec: JobSpec = { ...SPEC, cwd: folder, ...changes };
     const project = new Project(folder, spec, randomUUID());
     cleanups.push(() => project.remove());
+    projects.push(project);
     writeFileSync(join(folder, "app.sh"), script);
     chmodSync(join(folder, "app.sh"), 0o755);
     const { files, job, task, uuid } = project;
@@ -272,6 +282,19 @@ export class Project {
         const [attempt, pid, from, to, step] = line.split(" ").map(Number);
         return { attempt: attempt ?? 0, pid: pid ?? 0, from: from ?? 0, to: to ?? 0, step: step ?? 0 };
       });
+  }
+
+  /** What our own processes have said, for a test that failed. */
+  story(): string {
+    const lines: string[] = [];
+    for (let number = 1; existsSync(this.attemptFolder(number)); number++) {
+      lines.push(`attempt ${number}: ${readdirSync(this.attemptFolder(number)).join(" ")}`);
+      for (const name of ["runner.log", "scheduler.log", "stderr.log"]) {
+        const path = join(this.attemptFolder(number), name);
+        if (existsSync(path)) lines.push(...readFileSync(path, "utf8").trimEnd().split("\n"));
+      }
+    }
+    return lines.join("\n");
   }
 
   /** Processes of any attempt of this job. */

@@ -1,9 +1,11 @@
 /** Applications that do not end as they should, and the shepherd's part in it. */
-import { existsSync, readFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync, renameSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { processRef } from "../../src/host/index.ts";
-import { expectNothingLost } from "./exactly-once.ts";
+import { expectExactlyOnce, expectNothingLost } from "./exactly-once.ts";
 import { COUNTER, eventually, Project, signal } from "./harness.ts";
 
 const alive = (pid: number) =>
@@ -50,6 +52,26 @@ describe("an application on a local attempt", () => {
     expect(first?.settled).toMatchObject({ verdict: "window-ended", decision: { kind: "continue" } });
     expect((await project.watchToEnd()).verdict).toBe("completed");
     expectNothingLost(project.steps(), 70);
+  });
+
+  it("gets its TERM in time when the job folder hangs, and the runner ends itself before the limit", async () => {
+    const project = await Project.make(COUNTER, { total: 60, limitMs: 2_500, marginMs: 1_200 });
+    await project.advance();
+    await project.untilSteps(3);
+    // A pipe that nobody reads: whoever opens it for appending hangs, as in a file system that does not answer.
+    const pipe = join(project.attemptFolder(1), "pipe");
+    execFileSync("mkfifo", [pipe]);
+    renameSync(pipe, join(project.attemptFolder(1), "samples.csv"));
+    await eventually("a testimony", async () => (await project.attempts())[0]?.exited != null);
+    const [first] = await project.attempts();
+    expect(first?.exited).toMatchObject({ by: "guardian", survivors: [], progressAfter: { state: "above" } });
+    const steps = project.steps().filter(({ attempt }) => attempt === 1);
+    expect(first?.exited?.progressAfter).toMatchObject({ value: steps.at(-1)?.step });
+    // The shepherd waits for the same pipe; the file system answers again.
+    await writeFile(join(project.attemptFolder(1), "samples.csv"), "");
+    expect((await project.watchToEnd()).verdict).toBe("completed");
+    expect(await project.localRecord(1)).toMatchObject({ state: "FAILED", signal: "SIGKILL" });
+    expectExactlyOnce(project.steps(), 60);
   });
 
   it("that a signal to the runner alone asks to end is told so by the runner", async () => {

@@ -328,7 +328,7 @@ class ChainRun {
         world: guardian.world,
         place,
         spec: this.spec,
-        guardianPid: null,
+        guardianPid: guardian.pid,
         sweep: async () => {
           application?.kill();
           return [];
@@ -341,7 +341,11 @@ class ChainRun {
       application = new SimApplication(this.sim, this.checkpoint, this.traits, place.number);
       return application;
     });
-    void runBody({ ...ports, outside: { received: () => [], asked } }).then(
+    void runBody({
+      ...ports,
+      guardian: { pid: guardian.pid, startTicks: guardian.pid },
+      outside: { received: () => [], asked },
+    }).then(
       () => {
         this.end(actor, pid);
         guard();

@@ -1,5 +1,4 @@
 /** All attempts of a job as rows, from their records alone. */
-import { join } from "node:path";
 import {
   type AttemptRecords,
   type Decision,
@@ -57,11 +56,6 @@ export async function attemptTable(project: Project, place: JobPlace, from = 1):
     rows.push(rowOf(await readAttempt(project.folder, attempt), attempt.folder));
   }
   return rows;
-}
-
-/** Where an attempt keeps a file. */
-export function attemptFilePath(place: JobPlace, number: number, name: string): string {
-  return join(attemptPlace(taskPlace(place, 0), number).folder, name);
 }
 
 function rowOf(attempt: AttemptRecords, folder: string): AttemptRow {

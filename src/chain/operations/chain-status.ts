@@ -87,7 +87,8 @@ export interface JobOnFile {
   readonly place: JobPlace;
   readonly spec: JobSpec;
   readonly revision: number;
-  readonly revisedAtMs: number;
+  /** Of the first revision. */
+  readonly submittedAtMs: number;
   readonly stops: Stops;
   readonly state: TaskState;
   /** The newest settlement of an attempt that ran: above it lie only ones that never did. */
@@ -102,9 +103,10 @@ export async function readJob(folder: Folder, place: JobPlace): Promise<JobOnFil
   // A finished chain stays finished whatever anybody wishes: most jobs of a long list need no look at their stops.
   const finished = state.open.length === 0 && state.settled?.record.decision.kind === "finish";
   const stops = finished ? NO_STOPS : await readStops(folder, place);
-  const { spec, atMs } = found.revision;
+  const { number: revision, submittedAtMs } = found;
+  const { spec } = found.revision;
   const lastRan = await newestThatRan(folder, place, state.settled);
-  return { place, spec, revision: found.number, revisedAtMs: atMs, stops, state, lastRan };
+  return { place, spec, revision, submittedAtMs, stops, state, lastRan };
 }
 
 /** Successors that were queued and not needed end as never-ran above the one that says how the work went. */
@@ -124,11 +126,15 @@ async function newestThatRan(
 }
 
 /** Revisions are numbered without gaps and most jobs have one: a look for the second is cheaper than a list. */
-async function newestRevision(folder: Folder, place: JobPlace): ReturnType<typeof readSpec> {
-  const [first, second] = [1, 2].map((number) => join(place.folder, "spec", `${padded(number)}.json`));
-  if (first === undefined || second === undefined || existsSync(second)) return readSpec(folder, place);
-  const revision = await readRecord<SpecRevision>(folder, first);
-  return revision === null ? null : { number: 1, revision };
+async function newestRevision(
+  folder: Folder,
+  place: JobPlace,
+): Promise<{ readonly number: number; readonly revision: SpecRevision; readonly submittedAtMs: number } | null> {
+  const path = (number: number): string => join(place.folder, "spec", `${padded(number)}.json`);
+  const first = await readRecord<SpecRevision>(folder, path(1));
+  if (first === null) return null;
+  const newest = existsSync(path(2)) ? await readSpec(folder, place) : null;
+  return { ...(newest ?? { number: 1, revision: first }), submittedAtMs: first.atMs };
 }
 
 const NO_STOPS: Stops = { lists: [], words: new Map() };
@@ -157,6 +163,8 @@ export interface StatusInput {
   readonly firstProgress: number | null;
   /** `started` of the newest settled attempt: its body may be about to claim the next. */
   readonly settledStarted: Started | null;
+  /** Pid of a process here that attends the chain; null: none. */
+  readonly attendedBy: number | null;
   readonly nowMs: number;
   readonly nowMonotonicMs: number;
 }
@@ -188,12 +196,12 @@ export function statusOf(job: JobOnFile, input: StatusInput): ChainStatus {
     why: lastRan?.evidence.why ?? null,
     scheduler: job.spec.scheduler,
     ref: (running === null ? null : refOf(running)) ?? lastRef(open) ?? lastRan?.evidence.ref ?? null,
-    submittedAtMs: job.revisedAtMs,
+    submittedAtMs: job.submittedAtMs,
     startedAtMs: live?.go?.atMs ?? null,
     endedAtMs,
     windowEndAtMs: live?.started?.windowEndAtMs ?? null,
     ranMs,
-    waitedMs: Math.max(0, (endedAtMs ?? input.nowMs) - job.revisedAtMs - ranMs),
+    waitedMs: Math.max(0, (endedAtMs ?? input.nowMs) - job.submittedAtMs - ranMs),
     etaMs: ended ? null : etaOf(progress, job.spec.total, input.firstProgress, ranMs),
     cpuMs: carry.cpuUserMs + carry.cpuSystemMs,
   };
@@ -222,6 +230,8 @@ function stateOf(job: JobOnFile, input: StatusInput): Now {
   const last = settled?.number ?? null;
   if (input.settledStarted !== null && isHandingOver(input.settledStarted, input.seen))
     return { state: "waiting", reason: `attempt ${last} is handing over`, advice: null, attempt: last };
+  if (input.attendedBy !== null)
+    return { state: "waiting", reason: `attended by process ${input.attendedBy}`, advice: null, attempt: last };
   return {
     state: "stranded",
     reason:

@@ -8,6 +8,8 @@ import type { World } from "../world.ts";
 export interface DriveOptions {
   /** Give up waiting after this long, in ms; the chain may then be stranded. */
   readonly patienceMs: number;
+  /** Is an application at work, so that its own body moves the chain on? Then there is nothing left to do. */
+  readonly isRunning?: () => Promise<boolean>;
   readonly signal?: AbortSignal;
   /** Each new reason to wait. */
   readonly onWait?: (why: string) => void;
@@ -31,6 +33,7 @@ export async function driveUntilGoing(world: World, task: TaskPlace, options: Dr
     if (outcome.kind !== "waiting") return outcome;
     const refusal = noted.lasting();
     if (refusal !== null) return { kind: "refused", error: refusal, attempt: outcome.attempt };
+    if ((await options.isRunning?.()) === true) return { kind: "going", attempt: outcome.attempt };
     if (outcome.why !== told) options.onWait?.(outcome.why);
     told = outcome.why;
     if (options.signal?.aborted === true || world.clock.monotonicMs() >= endAtMs) return outcome;

@@ -65,6 +65,12 @@ export function toStintError(error: unknown): StintError {
     return new StintError(code, error.message, { cause: error });
   }
   if (error instanceof FolderError) return new StintError("storage", error.message, { cause: error });
+  // Slurm's part is loaded only where it is needed, so that its errors are known by name here.
+  if (error instanceof Error && error.name === "SlurmError")
+    return new StintError("unreachable", error.message, {
+      cause: error,
+      hint: "what was asked for is on file; try again when Slurm answers",
+    });
   const message = error instanceof Error ? error.message : String(error);
   const line = message.split("\n")[0] ?? "unknown error";
   // An error of the system carries its own words and is no bug of ours.

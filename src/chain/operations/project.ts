@@ -4,7 +4,7 @@ import { userInfo } from "node:os";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { suggestName } from "../../core/index.ts";
 import { blockingFolder, type Folder } from "../../host/index.ts";
-import { type JobPlace, jobPlace } from "../../journal/index.ts";
+import type { JobPlace } from "../../journal/index.ts";
 import { StintError } from "./errors.ts";
 
 /** Where an operation is asked for. */
@@ -82,11 +82,6 @@ export function ownerUid(path: string): number | null {
 /** Checks that a job may be written by this user: its folder, and `.stint` above it. */
 export function requireOwnJob(job: JobPlace): void {
   requireOwn(existsSync(job.folder) ? job.folder : job.stintFolder);
-}
-
-/** The place of a job in this project. */
-export function placeOf(project: Project, id: string): JobPlace {
-  return jobPlace(project.stintFolder, id);
 }
 
 function projectAt(stintFolder: string): Project {

@@ -15,6 +15,7 @@ import {
   unfinishedStatus,
   unreadableStatus,
 } from "./chain-status.ts";
+import { attendedBy } from "./driver-record.ts";
 import { worldOf } from "./job-world.ts";
 import { type Project, requireOwnJob } from "./project.ts";
 
@@ -121,6 +122,7 @@ async function inputFor(project: Project, job: JobOnFile, seen: ReadonlyMap<Ref,
     progress: await progressNow(project, job),
     firstProgress: await firstProgress(project.folder, job),
     settledStarted: await readSettledStarted(project.folder, job),
+    attendedBy: await attendedBy(project.folder, job.place),
   };
 }
 
@@ -146,6 +148,7 @@ function atRest(): StatusInput {
     progress: null,
     firstProgress: null,
     settledStarted: null,
+    attendedBy: null,
     nowMs: realClock.nowMs(),
     nowMonotonicMs: realClock.monotonicMs(),
   };

@@ -152,6 +152,7 @@ async function settle(
   const world = await worldOf(project, place, spec);
   const driven = await driveUntilGoing(world, taskPlace(place, 0), {
     patienceMs: request.patienceMs ?? PATIENCE_MS,
+    isRunning: async () => (await chainStatus(project, place)).state === "running",
     ...(request.signal === undefined ? {} : { signal: request.signal }),
     ...(request.onWait === undefined ? {} : { onWait: request.onWait }),
   });

@@ -2,7 +2,8 @@
 import { realClock } from "../../host/index.ts";
 import { type JobPlace, taskPlace } from "../../journal/index.ts";
 import { advance } from "../advance.ts";
-import { type ChainStatus, readJob } from "./chain-status.ts";
+import { type ChainStatus, isAtRest, readJob } from "./chain-status.ts";
+import { type DriverSign, putUpSign } from "./driver-record.ts";
 import { StintError } from "./errors.ts";
 import { worldOf } from "./job-world.ts";
 import { ownerUid, type Project } from "./project.ts";
@@ -36,20 +37,30 @@ export async function* watchJob(
 ): AsyncGenerator<ChainStatus> {
   const job = await readJob(project.folder, place);
   const mine = ownerUid(place.folder) === (process.geteuid?.() ?? 0);
-  const drive = options.drive ?? mine;
+  const driver = (options.drive ?? mine) && job !== null && !isAtRest(job) ? await openDriver(project, place) : null;
   const everyMs = options.everyMs ?? (job?.spec.scheduler === "slurm" ? SLURM_MS : LOCAL_MS);
-  const driver = newDriver();
-  for (;;) {
-    let status = await chainStatus(project, place);
-    if (drive && status.state !== "over" && status.state !== "running" && driver.isDue()) {
-      await driveOnce(project, place, driver);
-      status = await chainStatus(project, place);
+  try {
+    for (;;) {
+      const status = await attend(project, place, driver);
+      yield status;
+      if (isAtEnd(status) || isAborted(options)) return;
+      await realClock.sleep(everyMs, options.signal);
+      if (isAborted(options)) return;
     }
-    yield status;
-    if (isAtEnd(status) || isAborted(options)) return;
-    await realClock.sleep(everyMs, options.signal);
-    if (isAborted(options)) return;
+  } finally {
+    await driver?.sign?.remove();
   }
+}
+
+/** The status after this process has done its part, if one was due. */
+async function attend(project: Project, place: JobPlace, driver: Driver | null): Promise<ChainStatus> {
+  const status = await chainStatus(project, place);
+  if (driver === null || status.state === "running" || status.state === "over") return status;
+  if (realClock.monotonicMs() >= driver.dueAtMs) await driveOnce(project, place, driver);
+  const now = await chainStatus(project, place);
+  // Where nobody else moves it this process does, also while it must wait, for example to see a doubtful answer twice.
+  if (now.state !== "stranded" || driver.waitsFor === null) return now;
+  return { ...now, state: "waiting", reason: driver.waitsFor, advice: null };
 }
 
 export interface WaitOptions extends WatchOptions {
@@ -74,18 +85,23 @@ function isAborted({ signal }: WatchOptions): boolean {
 }
 
 interface Driver {
-  isDue(): boolean;
-  again(afterMs: number): void;
+  readonly sign: DriverSign | null;
+  dueAtMs: number;
+  /** Why the last `advance` had to wait; null: it had not. */
+  waitsFor: string | null;
 }
 
-function newDriver(): Driver {
-  let dueMs = 0;
-  return {
-    isDue: () => realClock.monotonicMs() >= dueMs,
-    again: (afterMs) => {
-      dueMs = realClock.monotonicMs() + afterMs;
-    },
-  };
+async function openDriver(project: Project, place: JobPlace): Promise<Driver> {
+  return { sign: await signOrNone(project, place), dueAtMs: 0, waitsFor: null };
+}
+
+/** The sign tells others that somebody attends; the chain can be attended without it (disk full, read-only). */
+async function signOrNone(project: Project, place: JobPlace): Promise<DriverSign | null> {
+  try {
+    return await putUpSign(project.folder, place);
+  } catch {
+    return null;
+  }
 }
 
 async function driveOnce(project: Project, place: JobPlace, driver: Driver): Promise<void> {
@@ -93,5 +109,7 @@ async function driveOnce(project: Project, place: JobPlace, driver: Driver): Pro
   if (job === null) return;
   const world = await worldOf(project, place, job.spec);
   const outcome = await advance(world, taskPlace(place, 0));
-  driver.again(outcome.kind === "waiting" ? outcome.lookAgainMs : Math.min(1_000, job.spec.timing.pollMs));
+  driver.waitsFor = outcome.kind === "waiting" ? outcome.why : null;
+  const pauseMs = outcome.kind === "waiting" ? outcome.lookAgainMs : Math.min(1_000, job.spec.timing.pollMs);
+  driver.dueAtMs = realClock.monotonicMs() + pauseMs;
 }

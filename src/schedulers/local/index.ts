@@ -10,7 +10,7 @@ export {
   runnerEnvironment,
 } from "./environment.ts";
 export { type LocalAttempt, type LocalOptions, localScheduler } from "./local-scheduler.ts";
-export { endOrphans, memberRunning, type OrphanQuery, queryOf } from "./orphans.ts";
+export { memberRunning, type OrphanQuery, queryOf } from "./orphans.ts";
 export { type LocalRecord, type LocalState, readLocalRecord, writeLocalRecord } from "./record.ts";
 export { formatLocalRef, parseLocalRef } from "./ref.ts";
 export { localScript, NODE_FLAGS } from "./script.ts";

@@ -13,10 +13,12 @@ import {
   errorCode,
   type Folder,
   findMembers,
+  type Member,
   readCommandLine,
   realClock,
   sameMachine,
   signalMembers,
+  sinceStartMs,
   spawnDetached,
   thisMachine,
 } from "../../host/index.ts";
@@ -68,7 +70,7 @@ export function localScheduler(options: LocalOptions): Scheduler {
     },
 
     async observe(refs) {
-      const answers = await Promise.all(refs.map(async (ref) => [ref, await look(options, clock, ref)] as const));
+      const answers = await Promise.all(refs.map(async (ref) => [ref, await look(options, ref)] as const));
       return new Map(answers);
     },
 
@@ -121,7 +123,7 @@ async function submit(submission: Submission, mark: string): Promise<SubmitAnswe
   }
 }
 
-async function look(options: LocalOptions, clock: Clock, ref: Ref): Promise<Seen> {
+async function look(options: LocalOptions, ref: Ref): Promise<Seen> {
   const local = parseLocalRef(ref);
   if (local === null) return { kind: "absent" };
   const own = options.environment[LOCAL_REF] === ref;
@@ -142,7 +144,7 @@ async function look(options: LocalOptions, clock: Clock, ref: Ref): Promise<Seen
     // It may have written its last word between our two looks.
     const last = await readLocalRecord(options.folder, attempt.folder);
     if (last?.phase === "over") return ended(last, attempt);
-    return await withoutShepherd(attempt, last, own, clock);
+    return await withoutShepherd(attempt, last, own);
   } catch (error) {
     return { kind: "unreachable", error: error instanceof Error ? error.message : String(error) };
   }
@@ -152,17 +154,12 @@ async function look(options: LocalOptions, clock: Clock, ref: Ref): Promise<Seen
  * The shepherd died without a word. A living runner goes on as long as its limit allows: it watches its own window and
  * testifies. Whatever is left without a runner is ended before the attempt is called over (protocol §2, E).
  */
-async function withoutShepherd(
-  attempt: LocalAttempt,
-  record: LocalRecord | null,
-  own: boolean,
-  clock: Clock,
-): Promise<Seen> {
+async function withoutShepherd(attempt: LocalAttempt, record: LocalRecord | null, own: boolean): Promise<Seen> {
   // We are that runner: the attempt lives as long as it has not testified.
   if (own && !attempt.exited) return active("running", "its shepherd is gone", record?.limitEndAtMs ?? null);
   const runner = memberRunning(findMembers(queryOf(attempt)), "body", attempt.folder);
   const limitEndAtMs = record?.limitEndAtMs ?? null;
-  if (runner !== null && (limitEndAtMs === null || clock.nowMs() < limitEndAtMs + OVERDUE_MS))
+  if (runner !== null && !isOverdue(runner, record))
     return active("running", `its shepherd is gone, its runner (pid ${runner.pid}) goes on`, limitEndAtMs);
   const left = await endOrphans(attempt, attempt.killWaitMs);
   if (left.length > 0) return active("completing", `nothing can end its processes ${left.join(" ")}`, limitEndAtMs);
@@ -171,6 +168,13 @@ async function withoutShepherd(
 
 /** A runner that stays longer than this after its limit is taken for dead. */
 const OVERDUE_MS = 5_000;
+
+/** By the age of the process: the clock may have been set since its limit was written. */
+function isOverdue(runner: Member, record: LocalRecord | null): boolean {
+  if (record === null || record.limitEndAtMs === null || record.startedAtMs === null) return false;
+  const ageMs = sinceStartMs({ ...thisMachine(), ...runner });
+  return ageMs !== null && ageMs > record.limitEndAtMs - record.startedAtMs + OVERDUE_MS;
+}
 
 /** The shepherd's last word. It had looked for every process; those that nothing could end are looked for again. */
 function ended(record: LocalRecord, attempt: LocalAttempt): Seen {

@@ -1,0 +1,88 @@
+import { expect, test } from "vitest";
+import { parseFlags, resolveSpec, settingFlags } from "../../spec/index.ts";
+import { changeSpec, resumeFlags } from "./change-spec.ts";
+
+const onFile = spec([
+  "--limit",
+  "10s",
+  "--margin",
+  "3s",
+  "--checkpoint",
+  "s.txt",
+  "--total",
+  "5",
+  "--scheduler",
+  "slurm",
+]);
+
+function spec(args: readonly string[]) {
+  const resolution = resolveSpec({
+    flags: parseFlags(args, settingFlags, { positionals: "anywhere" }).given,
+    environment: {},
+    file: null,
+    command: ["sim", "--fast"],
+    cwd: "/data",
+    user: "ann",
+    here: { insideAllocation: null, hasSbatch: true },
+    node: "/usr/bin/node",
+    runtime: "abc",
+  });
+  if (resolution.kind === "errors") throw new Error(resolution.errors.join("\n"));
+  return resolution.spec;
+}
+
+const change = (args: readonly string[]) =>
+  changeSpec(onFile, parseFlags(args, resumeFlags, { positionals: "anywhere" }).given);
+
+test("only what is given changes, and it keeps its origin", () => {
+  const { spec: now, origins, changed } = change(["--limit", "8s", "--mem", "16G", "--budget-wall", "2d"]);
+  expect(now).toEqual({
+    ...onFile,
+    limitMs: 8_000,
+    slurm: { ...onFile.slurm, memory: "16G" },
+    budgets: { ...onFile.budgets, wallMs: 172_800_000 },
+  });
+  expect(changed).toEqual(["limit", "slurm.mem", "budgets.wall"]);
+  expect(origins).toEqual({ limit: "flag --limit", "slurm.mem": "flag --mem", "budgets.wall": "flag --budget-wall" });
+});
+
+test("the same value again changes nothing", () => {
+  expect(change(["--limit", "10s"]).changed).toEqual([]);
+  expect(change([])).toEqual({ spec: onFile, origins: {}, changed: [] });
+});
+
+test("a limit below the margin on file is refused", () => {
+  expect(() => change(["--limit", "2s"])).toThrow(/margin 3s \(on file\) is not below limit 2s/);
+});
+
+test("UNLIMITED is said to sbatch, and taken back with another limit", () => {
+  const { spec: without } = change(["--limit", "UNLIMITED"]);
+  expect(without.limitMs).toBeNull();
+  expect(without.slurm.sbatch).toEqual(["--time=UNLIMITED"]);
+  const again = changeSpec(without, parseFlags(["-t", "1:00:00"], resumeFlags, { positionals: "anywhere" }).given);
+  expect(again.spec.limitMs).toBe(3_600_000);
+  expect(again.spec.slurm.sbatch).toEqual([]);
+});
+
+test("every setting that resume offers can be laid over a specification", () => {
+  const samples: Readonly<Record<string, string>> = {
+    "checkpoint.every": "7",
+    "slurm.cpus-per-task": "3",
+    "slurm.sbatch": "--gres=gpu:1",
+    "slurm.launch": "srun",
+    "slurm.srun-args": "-n 4",
+    "slurm.mem": "9G",
+    env: "A=b",
+    limit: "9m",
+    margin: "4s",
+    "term-to": "main",
+    "saved-exits": "75",
+    "backoff.first": "1s",
+    "backoff.max": "20m",
+  };
+  for (const { key, flags, placeholder } of resumeFlags) {
+    const value = samples[key] ?? (placeholder === "DURATION" ? "11s" : placeholder === "N" ? "7" : "other");
+    const { changed } = change([`${flags[0]}=${value}`]);
+    expect(changed, `${flags[0]}=${value}`).toEqual([key]);
+  }
+});
