@@ -89,10 +89,16 @@ export function nextStep(view: View): Step {
   const stop = stopInForce(view.stops);
   const ending = decision !== null && decision.kind !== "continue" && decision.kind !== "retry";
   const survey: Survey = { waits: null, living: [], running: null };
-  for (const attempt of view.open) {
-    // Keeping successors queued is the running body's own affair: it asks nobody about what lies below.
-    if (view.topUp && view.me !== null && attempt.number < view.me) continue;
-    const step = visit(attempt, view, ending, stop !== null, survey);
+  // Keeping successors queued is the running body's own affair: it asks nobody about what lies below.
+  const concerned = view.open.filter((a) => !view.topUp || view.me === null || a.number >= view.me);
+  if (ending || stop !== null) {
+    // Records first: when all are on file, one cancel does for all.
+    const next = concerned.find((a) => a.go === null && (a.claim !== null || a.started !== null));
+    if (next !== undefined)
+      return { do: "withdraw", attempt: next.number, reason: stop === null ? "not-needed" : "stopped", note: null };
+  }
+  for (const attempt of concerned) {
+    const step = visit(attempt, view, survey);
     if (step !== null) return step;
   }
   return conclude(view, decision, stop, survey);
@@ -111,11 +117,11 @@ function mustWait(survey: Survey): boolean {
 }
 
 /** One open attempt, from below: the step that it needs, or null when it is to be left as it is. */
-function visit(attempt: AttemptRecords, view: View, ending: boolean, stopped: boolean, survey: Survey): Step | null {
+function visit(attempt: AttemptRecords, view: View, survey: Survey): Step | null {
   if (attempt.go?.what === "start") return visitStarted(attempt, view, survey);
   if (attempt.go?.what === "withdrawn") return visitWithdrawn(attempt, view, survey);
   if (attempt.claim === null && attempt.started === null) return null; // folder made, no claim: anybody claims that number
-  return visitQueued(attempt, view, ending, stopped, survey);
+  return visitQueued(attempt, view, survey);
 }
 
 function visitStarted(attempt: AttemptRecords, view: View, survey: Survey): Step | null {
@@ -252,15 +258,13 @@ function visitWithdrawn(attempt: AttemptRecords, view: View, survey: Survey): St
   return wait(survey, attempt.number, "withdrawn, its job is about to leave", 200, view);
 }
 
-function visitQueued(a: AttemptRecords, view: View, ending: boolean, stopped: boolean, survey: Survey): Step | null {
+function visitQueued(a: AttemptRecords, view: View, survey: Survey): Step | null {
   const withdraw = (reason: WithdrawReason, note: string | null): Step => ({
     do: "withdraw",
     attempt: a.number,
     reason,
     note,
   });
-  if (stopped) return withdraw("stopped", null);
-  if (ending) return withdraw("not-needed", null);
   if (a.number === view.me) {
     survey.living.push(a.number);
     return null;

@@ -78,11 +78,7 @@ export function durableFolder(calls: FileCalls): Folder {
 
     async makeFolder(path) {
       try {
-        const first = await calls.makeFolders(path);
-        if (first === undefined) return;
-        // Each new name lies in the folder above it: those are made durable, up to the first that was there before.
-        for (let made = resolve(path); made.length >= resolve(first).length; made = dirname(made))
-          await syncNames(calls, dirname(made));
+        await makeTree(calls, resolve(path));
       } catch (error) {
         throw new FolderError("make the folder", path, error);
       }
@@ -203,4 +199,26 @@ function temporaryName(path: string): string {
     .replace(/[^A-Za-z0-9.-]/g, "_")
     .slice(0, 64);
   return join(dirname(path), `.tmp-${host}-${process.pid}-${randomBytes(8).toString("hex")}`);
+}
+
+/**
+ * mkdir -p, each new name made durable in the folder above it. (Node's own recursive mkdir never returns below /proc and
+ * says ENOENT where a file system is read-only.)
+ */
+async function makeTree(calls: FileCalls, path: string): Promise<void> {
+  try {
+    await calls.makeFolder(path);
+  } catch (error) {
+    const code = errorCode(error);
+    if (code === "EEXIST") return;
+    if (code !== "ENOENT" || dirname(path) === path) throw error;
+    await makeTree(calls, dirname(path));
+    try {
+      await calls.makeFolder(path);
+    } catch (again) {
+      if (errorCode(again) === "EEXIST") return;
+      throw again;
+    }
+  }
+  await syncNames(calls, dirname(path));
 }

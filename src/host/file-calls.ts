@@ -29,8 +29,8 @@ export interface FileCalls {
   link(from: string, to: string): Later<void>;
   rename(from: string, to: string): Later<void>;
   unlink(path: string): Later<void>;
-  /** mkdir -p with mode 0700; the first folder that was made, or undefined where all were there. */
-  makeFolders(path: string): Later<string | undefined>;
+  /** mkdir of one folder with mode 0700. */
+  makeFolder(path: string): Later<void>;
   inode(path: string): Later<bigint>;
 }
 
@@ -59,7 +59,7 @@ export const pooledCalls: FileCalls = {
   link,
   rename,
   unlink,
-  makeFolders: (path) => mkdir(path, { recursive: true, mode: 0o700 }),
+  makeFolder: (path) => mkdir(path, { mode: 0o700 }),
   inode: async (path) => (await stat(path, { bigint: true })).ino,
 };
 
@@ -87,6 +87,6 @@ export const blockingCalls: FileCalls = {
   link: linkSync,
   rename: renameSync,
   unlink: unlinkSync,
-  makeFolders: (path) => mkdirSync(path, { recursive: true, mode: 0o700 }),
+  makeFolder: (path) => mkdirSync(path, { mode: 0o700 }),
   inode: (path) => statSync(path, { bigint: true }).ino,
 };

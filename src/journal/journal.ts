@@ -40,7 +40,9 @@ export async function readTask(folder: Folder, task: TaskPlace): Promise<TaskSta
     const place = attemptPlace(task, number);
     const settled = await readRecord<Settled>(folder, join(place.folder, "settled.json"));
     if (settled !== null) return { settled: { number, record: settled }, open: open.reverse() };
-    open.push(await readAttempt(folder, place));
+    const names = await folder.list(place.folder);
+    // A foreign file with the name of an attempt (vim tries out `4913`) is none.
+    if (names !== null) open.push(await readRecords(folder, place, new Set(names)));
   }
   return { settled: null, open: open.reverse() };
 }
@@ -56,7 +58,10 @@ export async function attemptNumbers(folder: Folder, task: TaskPlace): Promise<n
 
 /** All records of one attempt. */
 export async function readAttempt(folder: Folder, place: AttemptPlace): Promise<AttemptRecords> {
-  const names = new Set((await folder.list(place.folder)) ?? []);
+  return readRecords(folder, place, new Set((await folder.list(place.folder)) ?? []));
+}
+
+async function readRecords(folder: Folder, place: AttemptPlace, names: ReadonlySet<string>): Promise<AttemptRecords> {
   const read = async <T>(name: string): Promise<T | null> =>
     names.has(name) ? readRecord<T>(folder, join(place.folder, name)) : null;
   return {
@@ -133,10 +138,13 @@ export async function readSpec(
   job: JobPlace,
 ): Promise<{ readonly number: number; readonly revision: SpecRevision } | null> {
   const names = (await folder.list(join(job.folder, "spec"))) ?? [];
-  const number = Math.max(0, ...names.map((name) => recordNumberOf(name) ?? 0));
-  if (number === 0) return null;
-  const revision = await readRecord<SpecRevision>(folder, join(job.folder, "spec", `${padded(number)}.json`));
-  return revision === null ? null : { number, revision };
+  const numbers = names.map(recordNumberOf).filter((n): n is number => n !== null);
+  for (const number of numbers.sort((a, b) => b - a)) {
+    const revision = await readRecord<SpecRevision>(folder, join(job.folder, "spec", `${padded(number)}.json`));
+    // An empty one is not there yet: the one before it still holds.
+    if (revision !== null) return { number, revision };
+  }
+  return null;
 }
 
 /** Creates revision `number` of the specification once; whoever loses gets what is there. */

@@ -60,7 +60,7 @@ async function realPorts(attemptFolder: string, outside: RealOutside, log: (line
     start: (environment) => life.start(environment),
     readLimitEnd: async () => (await world.scheduler.here(process.env))?.limitEndAtMs ?? null,
     otherOwner: () => otherOwner(dog.folder, spec, place.task, uuid),
-    spaceTrouble: async () => (await ensureReserve(plain, reserve)) ?? (await spaceTrouble(spec)),
+    spaceTrouble: async () => (await ensureReserve(plain, reserve)) ?? (await spaceTrouble(spec, log)),
     outputOffsets: () => outputOffsets(life.output),
   };
 }

@@ -154,8 +154,9 @@ async function keepSuccessors(ports: BodyPorts, keeping: { over: boolean }): Pro
   while (!keeping.over) {
     try {
       const outcome = await advance(world, place.task, { me: place.number, topUp: true });
-      if (outcome.kind !== "waiting") return;
-      await world.clock.sleep(Math.max(200, outcome.lookAgainMs));
+      // Queued ones may be withdrawn later (changed settings) or taken back: looked at again, in the folder alone.
+      const pauseMs = outcome.kind === "waiting" ? outcome.lookAgainMs : spec.timing.pollMs;
+      await world.clock.sleep(Math.max(200, pauseMs));
     } catch (error) {
       // A successor is a convenience of the queue; its failure must never hurt the attempt that runs.
       world.log(`successors: ${error instanceof Error ? error.message : String(error)}`);

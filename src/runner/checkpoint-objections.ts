@@ -21,14 +21,17 @@ export async function otherOwner(
   return `the checkpoint ${record.checkpoint} belongs to task ${record.taskId} (${record.jobFolder})`;
 }
 
-/** What surely forbids a start: the application may still make a missing folder, or make room by removing old files. */
-export async function spaceTrouble(spec: JobSpec): Promise<string | null> {
+/**
+ * What surely forbids a start: the application may still make a missing folder, or make room by removing old files; what
+ * may be in its way all the same goes to the log.
+ */
+export async function spaceTrouble(spec: JobSpec, log: (line: string) => void): Promise<string | null> {
   if (spec.checkpoint === null) return null;
   const findings = await spaceFor(spec.checkpoint, spec.cwd);
   for (const { kind, severity, text } of findings) {
-    if (severity !== "error" || kind === "folder-missing" || kind === "not-readable") continue;
-    if (kind === "no-space" && !(await isFull(spec))) continue;
-    return text;
+    const mayPass = severity !== "error" || kind === "folder-missing" || kind === "not-readable";
+    if (!mayPass && (kind !== "no-space" || (await isFull(spec)))) return text;
+    log(`warning: ${text}`);
   }
   return null;
 }

@@ -2,7 +2,14 @@
 import { join } from "node:path";
 import { advance, type World } from "../chain/index.ts";
 import { type Outcome, refOf, type Settled } from "../core/index.ts";
-import { type AttemptPlace, attemptNumbers, attemptPlace, readAttempt, readRecord } from "../journal/index.ts";
+import {
+  type AttemptPlace,
+  attemptNumbers,
+  attemptPlace,
+  JournalError,
+  readAttempt,
+  readRecord,
+} from "../journal/index.ts";
 
 /** A shepherd stays this long to get its chain moved. */
 const STAY_MS = 60_000;
@@ -28,7 +35,7 @@ export async function moveOn(world: World, place: AttemptPlace): Promise<void> {
   const endMs = world.clock.monotonicMs() + STAY_MS;
   for (let tries = 0; ; tries++) {
     const outcome = await tryAdvance(world, place);
-    if (outcome !== null && !isOurs(outcome, place)) return;
+    if (outcome === "hopeless" || (outcome !== null && !isOurs(outcome, place))) return;
     const growingMs = Math.min(LONGEST_PAUSE_MS, 100 * 2 ** Math.min(tries, 10));
     const pauseMs = outcome?.kind === "waiting" ? Math.min(outcome.lookAgainMs, growingMs) : growingMs;
     if (world.clock.monotonicMs() + pauseMs > endMs) {
@@ -46,11 +53,12 @@ function isOurs(outcome: Outcome, place: AttemptPlace): boolean {
   return outcome.kind === "waiting" && outcome.attempt >= place.number;
 }
 
-async function tryAdvance(world: World, place: AttemptPlace): Promise<Outcome | null> {
+/** Null: it may work later. "hopeless": the folder is gone, a copy, or of a newer version, and stays so. */
+async function tryAdvance(world: World, place: AttemptPlace): Promise<Outcome | "hopeless" | null> {
   try {
     return await advance(world, place.task);
   } catch (error) {
     world.log(`moving on: ${error instanceof Error ? error.message : String(error)}`);
-    return null;
+    return error instanceof JournalError && error.code !== "damaged" ? "hopeless" : null;
   }
 }

@@ -55,4 +55,6 @@ export const NEVER_SETTINGS: readonly string[] = [
   "STINT_MARK",
   "STINT_DIR",
   "STINT_SITE",
+  "STINT_DEBUG",
+  "STINT_RUNNER",
 ];

@@ -57,6 +57,7 @@ function noteRefusals(world: World): { readonly world: World; lasting(): string 
     kill: (ref) => inner.kill(ref),
     warn: (ref, signal) => inner.warn(ref, signal),
     here: (environment) => inner.here(environment),
+    ...(inner.delay === undefined ? {} : { delay: inner.delay.bind(inner) }),
   };
   return {
     world: { ...world, scheduler },

@@ -1,10 +1,7 @@
 /** The real world of each job that this process works on: one per job, since a driver must remember what it watched. */
-import { join } from "node:path";
 import type { JobSpec } from "../../core/index.ts";
 import { attemptPlace, type JobPlace, taskPlace } from "../../journal/index.ts";
-import { localScript, NODE_FLAGS } from "../../schedulers/index.ts";
-import { scriptText } from "../../slurm/index.ts";
-import { openWorld } from "../open-world.ts";
+import { openWorld, scriptFor } from "../open-world.ts";
 import type { World } from "../world.ts";
 import type { Project } from "./project.ts";
 
@@ -28,12 +25,7 @@ export function forgetWorld(place: JobPlace): void {
 
 /** The script of the first attempt, without a job folder being there. */
 export function firstScript(place: JobPlace, spec: JobSpec): string {
-  const attempt = attemptPlace(taskPlace(place, 0), 1);
-  const runner = join(place.stintFolder, "runtime", spec.runtime, "runner.mjs");
-  const parts = { node: spec.node, runner, attemptFolder: attempt.folder };
-  return spec.scheduler === "local"
-    ? localScript({ ...parts, title: `Attempt 1 of ${attempt.task.id}` })
-    : scriptText({ ...parts, nodeFlags: NODE_FLAGS });
+  return scriptFor(attemptPlace(taskPlace(place, 0), 1), spec);
 }
 
 function debugLog(line: string): void {

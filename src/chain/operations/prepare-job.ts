@@ -1,6 +1,7 @@
 /** From the words of a command line to one resolved job: flags, environment, spec file or command. Creates nothing. */
 import { accessSync, constants, readFileSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { checkProgressRule } from "../../checkpoint/index.ts";
 import type { JobSpec, Origins } from "../../core/index.ts";
 import { errorCode, findProgram } from "../../host/index.ts";
 import {
@@ -74,8 +75,19 @@ export async function prepareJob(input: PrepareInput): Promise<PreparedJob> {
     runtime: runtime.name,
   });
   if (resolution.kind === "errors") throw usageError(resolution.errors);
+  refuse(notYet(resolution.spec));
   const notices = [...(source.kind === "argv" ? source.notices : []), ...resolution.notices];
   return { job: resolution.job, spec: resolution.spec, origins: resolution.origins, notices, given, runtime };
+}
+
+/** What the specification allows and this version can't do, or what only the checkpoint's reader can judge. */
+function notYet(spec: JobSpec): readonly string[] {
+  const errors: string[] = [];
+  const rule = spec.checkpoint === null ? null : checkProgressRule(spec.checkpoint.progress);
+  if (rule !== null) errors.push(`checkpoint progress: ${rule}`);
+  if (spec.mode === "submitter")
+    errors.push("mode submitter is not there in this version: leave --mode out, the chain then moves itself");
+  return errors;
 }
 
 type Source =

@@ -101,7 +101,11 @@ export function localScheduler(options: LocalOptions): Scheduler {
 }
 
 async function submit(submission: Submission, mark: string): Promise<SubmitAnswer> {
-  const refused = (error: string): SubmitAnswer => ({ kind: "refused", error, transient: true });
+  const refused = (error: string, code: string | null): SubmitAnswer => ({
+    kind: "refused",
+    error,
+    transient: code !== null && PASSING.has(code),
+  });
   try {
     // On the thread pool: a runner that submits its successor must not hang on a sick folder.
     const log = await open(join(submission.attemptFolder, "scheduler.log"), "a", 0o600);
@@ -113,15 +117,29 @@ async function submit(submission: Submission, mark: string): Promise<SubmitAnswe
         stdout: log.fd,
         stderr: log.fd,
       });
-      if (spawned.kind === "failed") return refused(spawned.failure.message);
+      if (spawned.kind === "failed") return refused(spawned.failure.message, spawned.failure.code);
       return { kind: "accepted", ref: formatLocalRef(spawned.ref), cluster: null, id: String(spawned.ref.pid) };
     } finally {
       await log.close();
     }
   } catch (error) {
-    return refused(`cannot open scheduler.log of the attempt (${errorCode(error) ?? String(error)})`);
+    const code = errorCode(error);
+    return refused(`cannot open scheduler.log of the attempt (${code ?? String(error)})`, code);
   }
 }
+
+/** What another moment can cure: too many processes or open files, no memory, a full disk, a sick folder. */
+const PASSING: ReadonlySet<string> = new Set([
+  "EAGAIN",
+  "ENOMEM",
+  "EMFILE",
+  "ENFILE",
+  "EINTR",
+  "ENOSPC",
+  "EDQUOT",
+  "EIO",
+  "ESTALE",
+]);
 
 async function look(options: LocalOptions, ref: Ref): Promise<Seen> {
   const local = parseLocalRef(ref);
