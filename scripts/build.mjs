@@ -20,6 +20,18 @@ const DIST = join(ROOT, "dist");
 const STAGE_NAME = `dist/.building-${process.pid}`;
 const STAGE = join(ROOT, STAGE_NAME);
 
+/** Loading a module of ours changes nothing by itself: what a bundle does not use need not be in it, nor be read at each start. */
+const NO_SIDE_EFFECTS = {
+  name: "no-side-effects",
+  setup(builder) {
+    builder.onResolve({ filter: /^\.\.?\// }, async ({ path, pluginData, ...asked }) => {
+      if (pluginData === NO_SIDE_EFFECTS || !asked.importer.startsWith(join(ROOT, "src"))) return undefined;
+      const found = await builder.resolve(path, { ...asked, pluginData: NO_SIDE_EFFECTS });
+      return { ...found, sideEffects: false };
+    });
+  },
+};
+
 /** Common to all bundles. `yaml` ships CommonJS for Node and ES modules for browsers; only the latter can be bundled as ESM. */
 const BUNDLE = {
   absWorkingDir: ROOT,
@@ -32,6 +44,7 @@ const BUNDLE = {
   legalComments: "none",
   logLevel: "warning",
   metafile: true,
+  plugins: [NO_SIDE_EFFECTS],
 };
 
 mkdirSync(STAGE, { recursive: true });

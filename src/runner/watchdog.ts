@@ -3,6 +3,8 @@ import { type Clock, type Folder, realClock } from "../host/index.ts";
 
 /** A file operation that takes longer than this hangs. */
 const STUCK_MS = 30_000;
+/** At the limit this is enough: a folder that is only slow gets its testimony, which is worth more than a moment. */
+const STUCK_AT_LIMIT_MS = 1_000;
 const LOOK_MS = 50;
 /** At the limit the scheduler ends everything; this much before it we go by ourselves. */
 const RESERVE_MS = 100;
@@ -31,9 +33,9 @@ export function watchdog(inner: Folder, limitEndMonotonicMs: number | null, cloc
   let looking = false;
   const look = () => {
     const now = clock.monotonicMs();
-    const stuck = [...outstanding.values()].some((sinceMs) => now - sinceMs >= STUCK_MS);
-    const late = outstanding.size > 0 && limitEndMonotonicMs !== null && now >= limitEndMonotonicMs - RESERVE_MS;
-    if (stuck || late) process.kill(process.pid, "SIGKILL");
+    const atLimit = limitEndMonotonicMs !== null && now >= limitEndMonotonicMs - RESERVE_MS;
+    const patienceMs = atLimit ? STUCK_AT_LIMIT_MS : STUCK_MS;
+    if ([...outstanding.values()].some((sinceMs) => now - sinceMs >= patienceMs)) process.kill(process.pid, "SIGKILL");
   };
   return {
     folder: {

@@ -61,7 +61,7 @@ describe("a job folder that hangs", () => {
     context.skip(whyNoFuse() !== null, whyNoFuse() ?? "");
     const disk = await hangingDisk();
     const work = workFolder();
-    const timing = { total: 60, limitMs: 3_500, marginMs: 1_500, budgets: PATIENT, output: outputIn(work) };
+    const timing = { total: 90, limitMs: 3_500, marginMs: 1_500, budgets: PATIENT, output: outputIn(work) };
     const project = await projectOn(disk.path, work, DEAF, timing);
     await project.advance();
     await eventually("three steps", () => loggedSteps(work).length >= 3);
@@ -74,7 +74,7 @@ describe("a job folder that hangs", () => {
     expect((last?.to ?? Number.POSITIVE_INFINITY) * 1000).toBeLessThan(limitEndAtMs);
     disk.goOn();
     expect(await project.watchToEnd()).toMatchObject({ verdict: "completed" });
-    expectChain(work, 60);
+    expectChain(work, 90);
   });
 
   it("for a while: the attempt goes on as if nothing had been", async (context) => {

@@ -63,11 +63,11 @@ describe("a child that an application leaves behind", () => {
       (setsid bash writer.sh "$STINT_ATTEMPT" &)
       trap 'save; exit 99' TERM
       while ((n < MAX_ITER)); do step; done`;
-    const project = await Project.make(application, { total: 25, limitMs: 2_200, marginMs: 1_000, budgets: PATIENT });
+    const project = await Project.make(application, { total: 35, limitMs: 2_200, marginMs: 1_000, budgets: PATIENT });
     writeFileSync(join(project.folder, "writer.sh"), WRITER);
     await project.advance();
     expect(await project.watchToEnd()).toMatchObject({ verdict: "completed" });
-    expectChain(project.folder, 25);
+    expectChain(project.folder, 35);
     expectApart(project);
     const [first] = await attemptsThatRan(project);
     expect(first?.exited).toMatchObject({ windowEnded: true, exitCode: 99, survivors: [] });
