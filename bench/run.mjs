@@ -1,7 +1,8 @@
 // `npm run bench`: measures speed and size of what is in dist/, and prints one table (`--json`: one JSON value).
 //
 // The figures are no tests. A machine is never quiet: each time is taken in several rounds, in turns with `node -e 0`, and
-// given as median, least and most; what counts is the ratio within one run.
+// given as median, least and most; what counts is the ratio within one run. Where others keep the processors busy, even the
+// ratios say little: `chrt -r 1 npm run bench` (as root) measures as if the machine were idle.
 import { parseArgs } from "node:util";
 import { clockDrift } from "./figures.mjs";
 import { handOver } from "./hand-over.mjs";

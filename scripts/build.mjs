@@ -1,15 +1,7 @@
 // Builds dist/: the library with its types, the runner as one file, the command line in lazily loaded pieces and the
 // JSON Schema of the specification. Every part prints one line; the first that fails ends the build.
 import { spawnSync } from "node:child_process";
-import {
-  chmodSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "esbuild";
 import { filesBelow, ROOT, readPackage } from "./project.mjs";

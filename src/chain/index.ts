@@ -1,5 +1,5 @@
 // The face of chain: moving a chain, and the world it moves in.
-export { type AdvanceOptions, advance, policyOf, withdraw } from "./advance.ts";
+export { type AdvanceOptions, advance, withdraw } from "./advance.ts";
 export { APPLICATION_FILE, type ApplicationRecord, localAttempts, markOf } from "./local-attempts.ts";
 export { type OpenOptions, openWorld } from "./open-world.ts";
 export { type AttemptRow, attemptTable } from "./operations/attempt-table.ts";
@@ -24,5 +24,5 @@ export { chainStatus, type JobTable, jobTable } from "./operations/status.ts";
 export { type StopRequest, type StopResult, stopJob } from "./operations/stop-job.ts";
 export { type SubmitRequest, type SubmitResult, submitJob } from "./operations/submit-job.ts";
 export { isAtEnd, type WaitOptions, type WatchOptions, waitForJob, watchJob } from "./operations/watch-job.ts";
-export { adopt, recordSubmitted } from "./submit-attempt.ts";
+export { recordSubmitted } from "./submit-attempt.ts";
 export { type Clock, type Memory, newMemory, type Refusal, type World } from "./world.ts";

@@ -1,16 +1,13 @@
 // The face of core: what the other rooms may use.
-export { afterResume, backoffMs, decide, decideNeverRan, EMPTY_CARRY, spend } from "./decision.ts";
+export { EMPTY_CARRY } from "./decision.ts";
 export {
   formatJobId,
-  formatTaskId,
   type JobId,
-  MAX_NAME_BYTES,
   nameFromCommand,
   type ParsedId,
   type ParsedName,
   parseJobId,
   parseJobName,
-  shortJobId,
   suggestName,
 } from "./ids.ts";
 export type {
@@ -25,7 +22,7 @@ export type {
   Timing,
 } from "./job-spec.ts";
 export { formatProgress, type Progress, progressOf, progressValue, type Reading } from "./progress.ts";
-export { type Doubt, isDoubtful, noteDoubt, type ProofAnswer, prove, type Watch } from "./proof.ts";
+export { type Doubt, noteDoubt, type ProofAnswer, prove, type Watch } from "./proof.ts";
 export { quoteCommand, quoteShell, splitWords } from "./quote.ts";
 export {
   type AttemptRecords,
@@ -58,7 +55,6 @@ export type { Absent, Active, Over, Seen, Unreachable } from "./seen.ts";
 export { formatBytes, formatSlurmMemory, type ParsedMemory, parseMemory } from "./size.ts";
 export {
   type Claimer,
-  carryBelow,
   nextStep,
   type Outcome,
   refOf,
@@ -67,7 +63,7 @@ export {
   type Step,
   type View,
 } from "./step.ts";
-export { isResumed, type StopList, type Stops, standingDecision, stopInForce, stopNumber } from "./stops.ts";
-export { type DurationRules, formatDuration, formatSlurmTime, type ParsedDuration, parseDuration } from "./time.ts";
-export { causeKnown, judge, totalReached } from "./verdict.ts";
+export { isResumed, type StopList, type Stops, standingDecision, stopInForce } from "./stops.ts";
+export { type DurationRules, formatDuration, type ParsedDuration, parseDuration } from "./time.ts";
+export { totalReached } from "./verdict.ts";
 export { VERSION } from "./version.ts";

@@ -9,10 +9,9 @@ export {
   pidsInCgroup,
   slurmTracking,
 } from "./cgroup.ts";
-export { slurmJobPath } from "./cgroup-path.ts";
 export { type Clock, realClock } from "./clock.ts";
-export { blockingFolder, durableFolder, isTemporary, pooledFolder } from "./durable-folder.ts";
-export { endSelf, poolIsBusy } from "./exit.ts";
+export { blockingFolder, durableFolder, pooledFolder } from "./durable-folder.ts";
+export { endSelf } from "./exit.ts";
 export { blockingCalls, type FileCalls, pooledCalls } from "./file-calls.ts";
 export type { Folder } from "./folder.ts";
 export { errorCode, FolderError, isOutOfSpace } from "./folder-error.ts";
@@ -29,7 +28,6 @@ export {
   readChildren,
   readCommandLine,
   readEnvironment,
-  readIo,
   readStat,
 } from "./proc.ts";
 export { type Space, spaceAt } from "./space.ts";

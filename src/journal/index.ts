@@ -1,5 +1,5 @@
 // The face of the journal: the job folder as records and state.
-export { decode, encode, JournalError, type JournalErrorCode } from "./codec.ts";
+export { encode, JournalError, type JournalErrorCode } from "./codec.ts";
 export { findJobs } from "./find-jobs.ts";
 export { adoptHome, checkHome, createHome, type Home } from "./home.ts";
 export {
@@ -16,9 +16,7 @@ export {
   type TaskState,
 } from "./journal.ts";
 export {
-  type AttemptFileName,
   type AttemptPlace,
-  attemptFile,
   attemptPlace,
   type JobPlace,
   jobPlace,

@@ -60,24 +60,6 @@ export function recordNumberOf(name: string): number | null {
   return match ? Number(match[1]) : null;
 }
 
-export const attemptFile = (place: AttemptPlace, name: AttemptFileName): string => join(place.folder, name);
-
-export type AttemptFileName =
-  | "claim.json"
-  | "script.sh"
-  | "submitted.json"
-  | "started.json"
-  | "go.json"
-  | "samples.csv"
-  | "stdout.log"
-  | "stderr.log"
-  | "runner.log"
-  | "scheduler.log"
-  | "exited.json"
-  | "settled.json"
-  | "accounting.json"
-  | "local.json";
-
 /** Place of the attempt whose folder this is, or null when the path has another shape. */
 export function placeOfAttemptFolder(folder: string): AttemptPlace | null {
   const match = /^(.*)\/jobs\/(.+)\/tasks\/(\d+)\/attempts\/(\d{4,9})$/.exec(folder);

@@ -13,7 +13,7 @@ export {
   runsByJob,
   SACCT_FORMAT,
 } from "./sacct.ts";
-export { type BatchJob, filePattern, limitMinutes, parseSbatch, SCHEDULER_LOG, sbatchArguments } from "./sbatch.ts";
+export { type BatchJob, filePattern, limitMinutes, parseSbatch, sbatchArguments } from "./sbatch.ts";
 export { type ControllerConfig, type NodeCondition, nodesTogether, parseConfig, parseNodes } from "./scontrol.ts";
 export { parseRuntimeFailed, RUNTIME_FAILED, type ScriptParts, scriptText } from "./script.ts";
 export { parseSqueue, type QueueRow, SQUEUE_FORMAT } from "./squeue.ts";
