@@ -97,7 +97,7 @@ export function whyNoFuse(): string | null {
 export async function hangingDisk(): Promise<HangingDisk> {
   const source = workFolder();
   const path = mountPoint();
-  // Nothing may outlive the daemon's own memory of it: what is asked must reach it.
+  // No answer out of the kernel's memory: what is asked must reach the daemon.
   const daemon = spawn("bindfs", ["-f", "-o", "attr_timeout=0,entry_timeout=0", source, path], { stdio: "ignore" });
   const goOn = () => signal(daemon, "SIGCONT");
   onTestFinished(async () => {
@@ -128,12 +128,12 @@ export async function hangingDisk(): Promise<HangingDisk> {
   };
 }
 
-/** How many requests the kernel has on their way to a FUSE daemon. */
+/** How many requests the kernel has on their way to the FUSE daemon of a mount. */
 function waitingFile(dev: number): string {
-  const control = "/sys/fs/fuse/connections";
-  // Not there twice: whoever mounts it first serves all.
-  if (!existsSync(join(control, String(dev & 0xff)))) spawnSync("mount", ["-t", "fusectl", "none", control]);
-  return join(control, String((dev & 0xff) | ((dev >> 12) & ~0xff)), "waiting");
+  const control = mountPoint();
+  run("mount", ["-t", "fusectl", "stint-test", control]);
+  // A connection is named after the minor number of its mount's device.
+  return join(control, String((dev & 0xff) | ((dev >> 12) & 0xfff00)), "waiting");
 }
 
 function signal(child: ChildProcess, name: NodeJS.Signals): void {
