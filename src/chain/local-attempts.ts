@@ -46,6 +46,7 @@ export function localAttempts(folder: Folder, job: JobPlace, uuid: string, killW
       return {
         folder: place.folder,
         mark: markOf(uuid, place),
+        begunBy: started?.ref ?? null,
         machine: started?.body ?? claim?.by ?? null,
         application: application?.process ?? null,
         exited: exited !== null,

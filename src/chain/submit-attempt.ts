@@ -37,11 +37,16 @@ export async function submitAttempt(
 }
 
 async function hand(world: World, place: AttemptPlace, spec: JobSpec, view: View): Promise<void> {
+  const accepted = world.memory.accepted.get(place.folder);
+  if (accepted !== undefined) return putOnFile(world, place, accepted);
   const lower = view.open.filter((a) => a.number < place.number && (a.claim !== null || a.started !== null));
   const unknown = lower.find((a) => refOf(a) === null && a.go?.what !== "withdrawn");
   if (unknown !== undefined) {
     // afterany needs every lower id: with the one below alone, cancelling it would start this one beside a living one.
-    refuse(world, place, `waits for the scheduler id of attempt ${unknown.number}`, true, 200);
+    const before = world.memory.refusals.get(place.folder);
+    const againAtMs = world.clock.monotonicMs() + 200;
+    const error = `waits for the scheduler id of attempt ${unknown.number}`;
+    world.memory.refusals.set(place.folder, { error, transient: true, count: before?.count ?? 0, againAtMs });
     return;
   }
   const script = join(place.folder, "script.sh");
@@ -59,8 +64,9 @@ async function hand(world: World, place: AttemptPlace, spec: JobSpec, view: View
   switch (answer.kind) {
     case "accepted":
       world.memory.refusals.delete(place.folder);
-      await recordSubmitted(world, place, answer, "claimer");
-      return;
+      // Remembered first: a record that can't be written now must not make a second job of it.
+      world.memory.accepted.set(place.folder, answer);
+      return putOnFile(world, place, answer);
     case "refused": {
       const count = world.memory.refusals.get(place.folder)?.count ?? 0;
       const againMs = Math.min(REFUSAL_MAX_MS, REFUSAL_FIRST_MS * 2 ** Math.min(count, 20));
@@ -72,6 +78,11 @@ async function hand(world: World, place: AttemptPlace, spec: JobSpec, view: View
       world.memory.unclear.add(place.folder);
       return;
   }
+}
+
+async function putOnFile(world: World, place: AttemptPlace, job: Parameters<typeof recordSubmitted>[2]): Promise<void> {
+  await recordSubmitted(world, place, job, "claimer");
+  world.memory.accepted.delete(place.folder);
 }
 
 /** Never further away than the longest back-off: the clock may have been set back since, or been another machine's. */

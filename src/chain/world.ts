@@ -1,5 +1,5 @@
 /** What `advance` needs of the world around it. One world per process and job; the tests build a simulated one. */
-import type { JobSpec, ProcessRef, Reading, Watch } from "../core/index.ts";
+import type { JobSpec, ProcessRef, Reading, Ref, Watch } from "../core/index.ts";
 import type { Folder } from "../host/index.ts";
 import type { AttemptPlace, TaskPlace } from "../journal/index.ts";
 import type { Scheduler } from "../schedulers/index.ts";
@@ -39,6 +39,8 @@ export interface Memory {
   readonly submitting: Set<string>;
   /** Attempts whose submit got no clear answer: never submitted again by this process, only looked for. */
   readonly unclear: Set<string>;
+  /** What the scheduler has accepted and is not on file yet: never submitted again, only put on file. */
+  readonly accepted: Map<string, { readonly ref: Ref; readonly cluster: string | null; readonly id: string }>;
   /** Refusals, to ask again later with growing waits. */
   readonly refusals: Map<string, Refusal>;
 }
@@ -53,5 +55,5 @@ export interface Refusal {
 }
 
 export function newMemory(): Memory {
-  return { watches: new Map(), submitting: new Set(), unclear: new Set(), refusals: new Map() };
+  return { watches: new Map(), submitting: new Set(), unclear: new Set(), accepted: new Map(), refusals: new Map() };
 }

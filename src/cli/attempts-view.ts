@@ -2,18 +2,19 @@
 import type { AttemptRow } from "../chain/index.ts";
 import { formatBytes } from "../core/index.ts";
 import { csv, table } from "./terminal.ts";
-import { exitText, moment, progressChange, span } from "./words.ts";
-
-const HEADINGS = ["ATTEMPT", "VERDICT", "STARTED", "RAN", "PROGRESS", "EXIT", "CPU", "PEAK MEMORY", "WHY"];
+import { cpuSpan, exitText, moment, momentInZone, progressChange, span, zone } from "./words.ts";
 
 export function attemptLines(rows: readonly AttemptRow[]): readonly string[] {
   if (rows.length === 0) return ["no attempt yet"];
+  const zones = [...new Set(rows.flatMap((row) => (row.startedAtMs === null ? [] : [zone(row.startedAtMs)])))];
+  // A change of the clocks on the way: each moment then says its own.
+  const [started, time] = zones.length === 1 ? [`STARTED (${zones[0]})`, moment] : ["STARTED", momentInZone];
   return table(
-    HEADINGS,
+    ["ATTEMPT", "VERDICT", started, "RAN", "PROGRESS", "EXIT", "CPU", "PEAK MEMORY", "WHY"],
     rows.map((row) => [
       String(row.number),
-      row.verdict ?? (row.startedAtMs === null ? "queued" : "running"),
-      moment(row.startedAtMs),
+      row.verdict ?? stateOfOpen(row),
+      time(row.startedAtMs),
       span(row.ranMs),
       progressChange(row),
       exitText(row),
@@ -75,6 +76,11 @@ export function attemptCsv(rows: readonly AttemptRow[]): string {
   );
 }
 
+function stateOfOpen({ withdrawn, startedAtMs }: AttemptRow): string {
+  if (withdrawn !== null) return "withdrawn";
+  return startedAtMs === null ? "queued" : "running";
+}
+
 function cpu({ cpuUserMs, cpuSystemMs }: AttemptRow): string {
-  return cpuUserMs === null && cpuSystemMs === null ? "" : span((cpuUserMs ?? 0) + (cpuSystemMs ?? 0));
+  return cpuUserMs === null && cpuSystemMs === null ? "" : cpuSpan((cpuUserMs ?? 0) + (cpuSystemMs ?? 0));
 }

@@ -24,7 +24,7 @@ export const JSON_FLAG: FlagOption = {
   key: "json",
   flags: ["--json"],
   takes: "nothing",
-  help: "one JSON value: schemaVersion, times in epoch milliseconds, spans in milliseconds",
+  help: "one JSON value; times since 1970, spans: in ms",
 };
 export const QUIET: FlagOption = {
   key: "quiet",

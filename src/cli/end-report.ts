@@ -2,6 +2,7 @@
 import { attemptTable, type ChainStatus, type Project, shortName } from "../chain/index.ts";
 import type { JobPlace } from "../journal/index.ts";
 import { attemptLines } from "./attempts-view.ts";
+import { escapeLine } from "./escape.ts";
 import type { Terminal } from "./terminal.ts";
 import { progressText, span } from "./words.ts";
 
@@ -21,7 +22,7 @@ export function summary(project: Project, status: ChainStatus): readonly string[
       : `${status.state}${status.reason === null ? "" : `: ${status.reason}`}`;
   const lines = [`${name}: ${what} (${facts.join(", ")})`];
   if (status.advice !== null) lines.push(`next: ${status.advice}`);
-  return lines;
+  return lines.map((line) => escapeLine(line));
 }
 
 export async function report(

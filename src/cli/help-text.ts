@@ -1,24 +1,74 @@
-/** The help of one command. */
-import { optionHelp } from "../spec/index.ts";
+/** The help of one command, no wider than the terminal. */
+import { type FlagOption, optionHelp } from "../spec/index.ts";
 import { type CliCommand, HELP } from "./command.ts";
 
-const WIDEST = 100;
+/** A terminal's width within what can be read well. */
+export function helpColumns(width: number): number {
+  return Math.min(Math.max(width, 60), 100);
+}
 
-export function helpText(command: CliCommand, width: number): string {
-  const columns = Math.min(Math.max(width, 60), WIDEST);
-  const own = optionHelp(
-    [...command.options, HELP].map((option) => ({ ...option, group: "options" })),
-    columns,
-  );
-  const settings = command.settings === undefined ? [] : [optionHelp(command.settings, columns)];
-  const widest = Math.max(...command.examples.map(([line]) => line.length));
-  const examples = command.examples.map(([line, what]) => `  ${line.padEnd(widest)}   ${what}`.trimEnd());
+/** `all`: every setting of a job, too; else the usual ones, which fit on a screen. */
+export function helpText(command: CliCommand, width: number, all = false): string {
+  const columns = helpColumns(width);
+  const options = [...command.options, HELP].map((option) => ({ ...option, group: "options" }));
   const parts = [
-    `usage: stint ${command.usage}`,
-    [command.summary, ...command.details].join("\n"),
-    `examples:\n${examples.join("\n")}`,
-    own.trimEnd(),
-    ...settings.map((text) => text.trimEnd()),
+    wrap(`usage: stint ${command.usage}`, columns, "         "),
+    ...[command.summary, ...command.details].map((paragraph) => wrap(paragraph, columns)),
+    `examples:\n${exampleLines(command.examples, columns).join("\n")}`,
+    optionHelp(options, columns).trimEnd(),
+    ...settingsHelp(command, columns, all),
   ];
-  return parts.join("\n\n");
+  // The usage stands alone, what is said about it in one block.
+  const [usage = "", ...rest] = parts;
+  const prose = rest.slice(0, 1 + command.details.length).join("\n");
+  return [usage, prose, ...rest.slice(1 + command.details.length)].join("\n\n");
+}
+
+function settingsHelp(command: CliCommand, columns: number, all: boolean): readonly string[] {
+  if (command.settings === undefined) return [];
+  const known = command.settings.filter(({ key }) => !key.startsWith("submitter."));
+  if (all) return [optionHelp(known, columns).trimEnd()];
+  const usual = known.filter(({ key, help }) => USUAL.has(key) && help !== "").map(inOneGroup);
+  const rest = `all ${known.length} settings, with budgets and times: stint ${command.name} --help all`;
+  return [optionHelp(usual, columns).trimEnd(), wrap(rest, columns)];
+}
+
+/** What most jobs need. */
+const USUAL: ReadonlySet<string> = new Set([
+  "name",
+  "checkpoint.path",
+  "total",
+  "limit",
+  "margin",
+  "scheduler",
+  "slurm.partition",
+  "slurm.account",
+  "slurm.cpus-per-task",
+  "slurm.mem",
+  "slurm.sbatch",
+]);
+
+function inOneGroup(option: FlagOption): FlagOption {
+  return { ...option, group: "usual settings" };
+}
+
+/** What an example does stands beside it where all of them fit; a narrow terminal has the commands alone. */
+function exampleLines(examples: CliCommand["examples"], columns: number): readonly string[] {
+  const widest = Math.max(...examples.map(([line]) => line.length));
+  const fits = examples.every(([, what]) => 2 + widest + 3 + what.length <= columns);
+  return examples.map(([line, what]) =>
+    fits ? `  ${line.padEnd(widest)}   ${what}`.trimEnd() : wrap(`  ${line}`, columns, "      "),
+  );
+}
+
+/** Cut at blanks, further lines indented; a word that is longer than the line stays whole. */
+export function wrap(text: string, columns: number, indent = ""): string {
+  const lines: string[] = [];
+  for (const word of text.split(/(?<=\S) /)) {
+    const last = lines.at(-1);
+    if (last === undefined) lines.push(word);
+    else if (last.length + 1 + word.length <= columns) lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(`${indent}${word}`);
+  }
+  return lines.join("\n");
 }

@@ -1,8 +1,10 @@
 /** What `run` and `submit` share: their options, and from words to a submitted job. */
 import { type PreparedJob, prepareJob, type SubmitResult, submitJob } from "../chain/index.ts";
+import { quoteCommand } from "../core/index.ts";
 import { type FlagOption, flagOn } from "../spec/index.ts";
 import { JSON_FLAG, QUIET } from "./command.ts";
 import { toJson } from "./json.ts";
+import { settingLines } from "./settings-view.ts";
 import type { Terminal } from "./terminal.ts";
 import { here } from "./where.ts";
 
@@ -12,13 +14,13 @@ export const jobOptions: readonly FlagOption[] = [
     key: "dry-run",
     flags: ["--dry-run"],
     takes: "nothing",
-    help: "show what would be done, and the script; do nothing",
+    help: "show settings and script; do nothing",
   },
   {
     key: "take-checkpoint",
     flags: ["--take-checkpoint"],
     takes: "nothing",
-    help: "the job that owned the checkpoint is gone with its folder, and nothing of it runs: my word",
+    help: "its owner is gone, nothing of it runs: my word",
   },
   QUIET,
   JSON_FLAG,
@@ -31,14 +33,15 @@ export interface Submitted {
   readonly quiet: boolean;
 }
 
-/** Resolves and submits; shows what the environment set. Throws StintError. */
+/** Resolves and submits; shows what the environment set. `signal`: see SubmitRequest. Throws StintError. */
 export async function submitFrom(
   args: readonly string[],
   terminal: Terminal,
-  mode: "attached" | null,
+  attached: { readonly mode: "attached"; readonly signal: AbortSignal } | null = null,
 ): Promise<Submitted> {
   const where = here();
-  const implied = mode === null ? {} : { implied: new Map([["mode", { text: mode, origin: "command run" }]]) };
+  const implied =
+    attached === null ? {} : { implied: new Map([["mode", { text: attached.mode, origin: "command run" }]]) };
   const prepared = await prepareJob({ ...where, args, options: jobOptions, ...implied });
   const { given } = prepared;
   const json = flagOn(given, "json");
@@ -53,27 +56,44 @@ export async function submitFrom(
     again: flagOn(given, "again"),
     takeCheckpoint: flagOn(given, "take-checkpoint"),
     dryRun: flagOn(given, "dry-run"),
+    ...(attached === null ? {} : { signal: attached.signal }),
     onWait: (why) => terminal.note(`waiting: ${why}`),
   });
   return { prepared, result, json, quiet };
 }
 
+/** Whether there is a chain to speak of. */
+export function hasChain(result: SubmitResult): result is Extract<SubmitResult, { readonly status: unknown }> {
+  return "status" in result;
+}
+
 /** The results that end `run` and `submit` alike. Null: there is a chain to speak of. */
 export function reportNothingToDo({ prepared, result, json }: Submitted, terminal: Terminal): number | null {
-  if (result.kind === "total-reached") {
-    if (json) terminal.out(toJson({ result }));
-    else
-      terminal.out(
-        `nothing to do: the checkpoint ${prepared.spec.checkpoint?.path} is at ${result.progress}, the total is ${result.total}`,
-      );
-    return 0;
+  const { spec, origins } = prepared;
+  switch (result.kind) {
+    case "total-reached":
+      if (json) terminal.out(toJson({ result }));
+      else
+        terminal.out(
+          `nothing to do: the checkpoint ${spec.checkpoint?.path} is at ${result.progress}, the total is ${result.total}`,
+        );
+      return 0;
+    case "given-up":
+      if (json) terminal.out(toJson({ result }));
+      terminal.note("interrupted: nothing was submitted");
+      return 130;
+    case "dry-run":
+      if (json) terminal.out(toJson({ result, spec, origins }));
+      else {
+        terminal.out(
+          `would submit ${result.job.split("/").slice(2).join("/")} to ${spec.scheduler}, in ${result.folder}\n`,
+        );
+        terminal.out(...settingLines(spec, origins));
+        terminal.out(`\nhanded over by:\n\n${quoteCommand(result.handOver)}`);
+        terminal.out(`\nscript.sh of its first attempt:\n\n${result.script}`);
+      }
+      return 0;
+    default:
+      return null;
   }
-  if (result.kind !== "dry-run") return null;
-  if (json) {
-    terminal.out(toJson({ result, spec: prepared.spec, origins: prepared.origins }));
-    return 0;
-  }
-  terminal.out(`would submit ${result.job} to ${prepared.spec.scheduler}, in ${result.folder}`);
-  terminal.out(`script.sh of its first attempt:\n\n${result.script}`);
-  return 0;
 }

@@ -1,9 +1,11 @@
 /** The command line's entry: finds the command and loads only that. Everything else is in the commands' own files. */
+import { isatty } from "node:tty";
 import { commandNames, loadCommand } from "./commands/index.ts";
 
 declare const __STINT_VERSION__: string;
 
 const [first, ...rest] = process.argv.slice(2);
+const terminals = [0, 1, 2].filter(isatty);
 
 if (first === "--version" || first === "-V" || first === "version") {
   process.stdout.write(`${await version()}\n`);
@@ -14,8 +16,7 @@ if (first === "--version" || first === "-V" || first === "version") {
   process.exitCode = await runCommand();
   // A pipe takes 64 KiB at once; what a slow reader has not fetched yet must not be cut off.
   await Promise.all([process.stdout, process.stderr].map(written));
-  // A thread of the pool that hangs on a sick file system must not keep a finished command.
-  process.exit();
+  leave();
 }
 
 async function runCommand(): Promise<number> {
@@ -40,5 +41,18 @@ function written(stream: NodeJS.WriteStream): Promise<void> {
 }
 
 function endQuietly(error: NodeJS.ErrnoException): void {
-  process.exit(error.code === "EPIPE" ? 0 : 1);
+  process.exitCode = error.code === "EPIPE" ? 0 : 1;
+  leave();
+}
+
+/** A thread of the pool that hangs on a sick file system must not keep a finished command: it is not waited for. */
+function leave(): never {
+  if (!terminals.every((fd) => isatty(fd))) {
+    // The terminal is gone. Node would give it its settings back on any way out, and abort since it cannot.
+    process.removeAllListeners("SIGHUP");
+    process.kill(process.pid, "SIGHUP");
+    // Under nohup that is ignored.
+    process.kill(process.pid, "SIGKILL");
+  }
+  process.exit();
 }

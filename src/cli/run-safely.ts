@@ -10,7 +10,7 @@ export async function runSafely(command: CliCommand, args: readonly string[]): P
   const terminal = openTerminal();
   try {
     if (asksForHelp(command, args)) {
-      terminal.out(helpText(command, terminal.width));
+      terminal.out(helpText(command, terminal.width, asksForAll(args)));
       return 0;
     }
     return await command.run(args, terminal);
@@ -22,7 +22,9 @@ export async function runSafely(command: CliCommand, args: readonly string[]): P
 export function unknownCommand(name: string, known: readonly string[]): number {
   const near = nearest(name, known);
   const guess = near === null ? "" : `, did you mean ${near}?`;
-  process.stderr.write(`stint: there is no command ${name}${guess}\nsee: stint --help\n`);
+  const terminal = openTerminal();
+  terminal.note(`stint: there is no command ${name}${guess}`);
+  terminal.note("see: stint --help");
   return EXIT_STATUS.usage;
 }
 
@@ -31,12 +33,19 @@ function report(error: StintError, cause: unknown, terminal: Terminal, json: boo
   if (json) terminal.out(toJson({ error: { code, message, hint, exitStatus } }));
   for (const line of message.split("\n")) terminal.note(`stint: ${line}`);
   if (hint !== null) terminal.note(hint);
-  if ((process.env.STINT_DEBUG ?? "") !== "" && cause instanceof Error) terminal.note(cause.stack ?? "");
+  if ((process.env.STINT_DEBUG ?? "") !== "" && cause instanceof Error)
+    for (const line of (cause.stack ?? "").split("\n")) terminal.note(line);
   return exitStatus;
 }
 
 function asksForHelp(command: CliCommand, args: readonly string[]): boolean {
   return ownWords(command, args).some((word) => HELP.flags.includes(word));
+}
+
+/** `--help all`. */
+function asksForAll(args: readonly string[]): boolean {
+  const at = args.findIndex((word) => HELP.flags.includes(word));
+  return args[at + 1] === "all";
 }
 
 /** The words up to the user's own command: what stands behind a script's name or behind `--` is not ours. */

@@ -12,6 +12,7 @@ import {
 import type { JobPlace } from "../journal/index.ts";
 import { attemptLine } from "./attempts-view.ts";
 import type { Terminal } from "./terminal.ts";
+import type { Wishes } from "./wishes.ts";
 import { progressText, span, windowLeft } from "./words.ts";
 
 export interface Attached {
@@ -20,15 +21,19 @@ export interface Attached {
   readonly ended: "by-itself" | "drained" | "cancelled" | "detached";
 }
 
-/** Follows the chain until its end, or until the terminal is lost. First Ctrl-C (or TERM) drains, the second cancels. */
+/** Follows the chain until its end, or until the terminal is lost; does what a person wishes meanwhile. */
 export async function followToEnd(
   project: Project,
   place: JobPlace,
   terminal: Terminal,
-  options: { readonly quiet: boolean; readonly drainOnSignal: boolean },
+  options: { readonly quiet: boolean; readonly wishes: Wishes },
 ): Promise<Attached> {
+  const { wishes } = options;
   const watcher = new AbortController();
-  const wishes = options.drainOnSignal ? listen(project, place, terminal, watcher) : null;
+  wishes.act((wish) => {
+    if (wish === "drain") drain(project, place, terminal);
+    else watcher.abort();
+  });
   const teller = new Teller(project, place, terminal, options.quiet);
   let last: ChainStatus | null = null;
   try {
@@ -39,11 +44,11 @@ export async function followToEnd(
     }
   } finally {
     terminal.line(null);
-    wishes?.close();
   }
   if (last === null) throw new Error("a watch that says nothing");
-  const wish = wishes?.wish() ?? null;
+  const wish = wishes.wish();
   if (wish === "cancel") {
+    terminal.note(`cancelling ${shortName(project, place.id)}`);
     const { status } = await stopJob(project, place, {
       kind: "cancel",
       onWait: (why) => terminal.note(`cancel: ${why}`),
@@ -55,45 +60,11 @@ export async function followToEnd(
   return { status: last, ended: wish === "drain" && last.decision !== "finish" ? "drained" : "by-itself" };
 }
 
-interface Wishes {
-  wish(): "drain" | "cancel" | "detach" | null;
-  close(): void;
-}
-
-function listen(project: Project, place: JobPlace, terminal: Terminal, watcher: AbortController): Wishes {
-  let wish: "drain" | "cancel" | "detach" | null = null;
-  const name = shortName(project, place.id);
-  const asked = (): void => {
-    if (wish === null) {
-      wish = "drain";
-      terminal.note(`draining ${name}: it saves, then stops; Ctrl-C again cancels it`);
-      stopJob(project, place, { kind: "drain", wait: false }).catch((error: unknown) => {
-        terminal.note(`cannot drain: ${error instanceof Error ? error.message : String(error)}`);
-      });
-    } else if (wish === "drain") {
-      wish = "cancel";
-      terminal.note(`cancelling ${name}`);
-      watcher.abort();
-    }
-  };
-  const lost = (): void => {
-    if (wish !== null) return;
-    wish = "detach";
-    watcher.abort();
-  };
-  process.on("SIGINT", asked);
-  process.on("SIGTERM", asked);
-  process.on("SIGHUP", lost);
-  return {
-    wish: () => wish,
-    close() {
-      // From here on a signal ends this process as usual, but for a cancel that must be seen through.
-      if (wish === "cancel") return;
-      process.off("SIGINT", asked);
-      process.off("SIGTERM", asked);
-      process.off("SIGHUP", lost);
-    },
-  };
+function drain(project: Project, place: JobPlace, terminal: Terminal): void {
+  terminal.note(`draining ${shortName(project, place.id)}: it saves, then stops; Ctrl-C again cancels it`);
+  stopJob(project, place, { kind: "drain", wait: false }).catch((error: unknown) => {
+    terminal.note(`cannot drain: ${error instanceof Error ? error.message : String(error)}`);
+  });
 }
 
 /** Says what is new: lines for events, and a moving line between them. */

@@ -1,15 +1,31 @@
 /** The specification of a job as lines: each value with its origin. */
-import { type Command, formatDuration, type ProgressRule, type SpecRevision } from "../core/index.ts";
-import { commandText } from "../spec/index.ts";
+import { type Command, formatDuration, type JobSpec, type Origins, type ProgressRule } from "../core/index.ts";
+import { commandText, optionTable } from "../spec/index.ts";
 import { table } from "./terminal.ts";
 
-export function settingLines(number: number, revision: SpecRevision): readonly string[] {
-  const rows = flat("", revision.spec).map(([field, value]) => {
+/** Each setting of a job: its key, its value, where that came from. */
+export function settingLines(spec: JobSpec, origins: Origins): readonly string[] {
+  const rows = flat("", spec).map(([field, value]) => {
     const key = keyOf(field);
-    return [key, value, revision.origins[key] ?? originOfPart(key, revision)];
+    return [key, typeof value === "string" ? value : spanText(key, value.ms, spec, origins), originOf(key, origins)];
   });
-  return [`settings, revision ${number}, by ${revision.by}`, ...table(["SETTING", "VALUE", "FROM"], rows)];
+  return table(["SETTING", "VALUE", "FROM"], rows);
 }
+
+/** A default as the table of settings has it, else as short as it can be said. */
+function spanText(key: string, ms: number, spec: JobSpec, origins: Origins): string {
+  const setting = optionTable.find((one) => one.key === key);
+  const byDefault = setting?.default ?? null;
+  const text = typeof byDefault === "object" ? (byDefault?.[spec.scheduler] ?? null) : byDefault;
+  if (setting !== undefined && text !== null && origins[key] === "default") {
+    const read = setting.kind.read({ form: "text", text });
+    // Another version may have had another default.
+    if (read.ok && read.value === ms) return text;
+  }
+  return ms >= 2 * DAY_MS && ms % DAY_MS === 0 ? `${ms / DAY_MS}d` : formatDuration(ms);
+}
+
+const DAY_MS = 86_400_000;
 
 /** Fields of the record and the names of settings differ where a field has a unit in its name. */
 const KEYS: Readonly<Record<string, string>> = {
@@ -30,19 +46,23 @@ function keyOf(field: string): string {
 }
 
 /** `env.OMP_NUM_THREADS` and what stands under no name of its own. */
-function originOfPart(key: string, { origins }: SpecRevision): string {
+function originOf(key: string, origins: Origins): string {
+  const own = origins[key];
+  if (own !== undefined) return own;
   if (key === "version" || key === "node" || key === "runtime") return "this installation";
   return origins[key.split(".")[0] ?? ""] ?? "";
 }
 
-function flat(prefix: string, value: object): [string, string][] {
-  return Object.entries(value).flatMap(([name, inner]: [string, unknown]): [string, string][] => {
+type Value = string | { readonly ms: number };
+
+function flat(prefix: string, value: object): [string, Value][] {
+  return Object.entries(value).flatMap(([name, inner]: [string, unknown]): [string, Value][] => {
     const field = prefix === "" ? name : `${prefix}.${name}`;
     const special = SPECIAL[field];
     if (special !== undefined && inner !== null) return [[field, special(inner)]];
     if (inner !== null && typeof inner === "object" && !Array.isArray(inner)) return flat(field, inner);
     if (inner === null || (Array.isArray(inner) && inner.length === 0)) return [[field, "-"]];
-    if (field.endsWith("Ms") && typeof inner === "number") return [[field, formatDuration(inner)]];
+    if (field.endsWith("Ms") && typeof inner === "number") return [[field, { ms: inner }]];
     return [[field, Array.isArray(inner) ? inner.join(" ") : String(inner)]];
   });
 }

@@ -1,7 +1,8 @@
 /** Jobs as lines. */
 import type { ChainStatus } from "../chain/index.ts";
+import { escapeLine } from "./escape.ts";
 import { csv, type Terminal, table } from "./terminal.ts";
-import { moment, progressText, span, stateText, windowLeft } from "./words.ts";
+import { cpuSpan, momentInZone, progressText, span, stateText, windowLeft } from "./words.ts";
 
 const HEADINGS = ["JOB", "STATE", "ATTEMPT", "PROGRESS", "WINDOW LEFT", "ETA", "RAN", "WAITED", "WHY"];
 
@@ -29,29 +30,35 @@ export function jobLines(
   );
 }
 
-/** One job in detail. */
-export function statusLines(job: ChainStatus, terminal: Terminal): readonly string[] {
+/** One job in detail, under the name that a person types. */
+export function statusLines(job: ChainStatus, name: string, terminal: Terminal): readonly string[] {
   const window = windowLeft(job, Date.now());
   const settled =
     job.verdict === null ? "" : `${job.verdict}${job.why === null ? "" : ` (${job.why})`} → ${job.decision}`;
   const rows: [string, string][] = [
-    ["job", job.job],
+    ["job", name],
     ["state", `${stateText(job, terminal)}${job.reason === null ? "" : `: ${job.reason}`}`],
     ["next", job.advice ?? ""],
-    ["attempt", job.attempt === null ? "" : `${job.attempt}, ${job.attempts} ran so far`],
+    ["attempt", attemptText(job)],
     ["progress", progressText(job)],
     ["window left", window],
     ["ETA", job.etaMs === null ? "" : `${span(job.etaMs)} of run time`],
     ["ran", span(job.ranMs)],
     ["waited", span(job.waitedMs)],
-    ["used CPU", job.cpuMs === 0 ? "" : span(job.cpuMs)],
+    ["used CPU", job.cpuMs === 0 ? "" : cpuSpan(job.cpuMs)],
     ["last verdict", settled],
-    ["submitted", moment(job.submittedAtMs)],
-    ["ended", moment(job.endedAtMs)],
+    ["submitted", momentInZone(job.submittedAtMs)],
+    ["ended", momentInZone(job.endedAtMs)],
     ["scheduler", [job.scheduler, job.ref].filter((part) => part !== null).join(", ")],
     ["folder", job.folder],
   ];
-  return rows.filter(([, value]) => value !== "").map(([key, value]) => `${key.padEnd(13)} ${value}`);
+  return rows.filter(([, value]) => value !== "").map(([key, value]) => `${key.padEnd(13)} ${escapeLine(value)}`);
+}
+
+/** The number alone, unless some of those below it never came to run. */
+function attemptText({ attempt, attempts }: ChainStatus): string {
+  if (attempt === null) return "";
+  return attempts >= attempt - 1 ? String(attempt) : `${attempt} (${attempts} of all have run, the others never did)`;
 }
 
 export function jobCsv(jobs: readonly ChainStatus[]): string {

@@ -30,20 +30,28 @@ export async function runStop(
   });
   if (flagOn(parsed.given, "json")) terminal.out(toJson({ result: result.kind, job: result.status }));
   else {
-    terminal.out(`${shortName(project, place.id)}: ${WORDS[kind][result.kind]}`);
+    const words = result.kind === "was-over" ? wasOver(kind, result.status) : WORDS[kind][result.kind];
+    terminal.out(`${shortName(project, place.id)}: ${words}`);
     if (!quiet && result.kind !== "asked") terminal.out(...summary(project, result.status));
   }
   return result.kind === "asked" && wait ? 75 : 0;
 }
 
-const WORDS: Readonly<Record<"cancel" | "drain", Readonly<Record<StopResult["kind"], string>>>> = {
+/** Nothing was left to end; what it was says whether it could go on. */
+function wasOver(kind: "cancel" | "drain", { state, decision, reason }: StopResult["status"]): string {
+  const nothing = kind === "cancel" ? "nothing was cancelled" : "there is nothing to drain";
+  if (state === "held") return `it is held, nothing of it runs; ${nothing}`;
+  const stopped = /^(drained|cancelled)\b/.exec(reason ?? "")?.[1];
+  if (stopped !== undefined && decision !== "finish") return `it is ${stopped}, nothing of it runs; ${nothing}`;
+  return `it was over already, ${nothing}`;
+}
+
+const WORDS: Readonly<Record<"cancel" | "drain", Readonly<Record<"stopped" | "asked", string>>>> = {
   cancel: {
-    "was-over": "it was over already, nothing was cancelled",
     stopped: "cancelled; nothing of it runs any more",
     asked: "cancel is on file, its end is not proved yet",
   },
   drain: {
-    "was-over": "it was over already",
     stopped: "drained; nothing of it runs any more",
     asked: "drain is on file: the running attempt saves and stops, no other one starts",
   },

@@ -1,10 +1,11 @@
 /** Where a command writes: results to stdout, everything else to stderr. */
 import { stripVTControlCharacters } from "node:util";
+import { escapeControls, escapeLine } from "./escape.ts";
 
 export type Colour = "red" | "green" | "yellow" | "blue" | "dim" | "bold";
 
 export interface Terminal {
-  /** A line of the result, or several. */
+  /** A line of the result, or several; what would act on a terminal is shown instead. */
   out(...lines: readonly string[]): void;
   /** A line about it. */
   note(line: string): void;
@@ -39,11 +40,11 @@ export function openTerminal(): Terminal {
     out(...lines) {
       clear();
       // One write for all: a list can be long.
-      if (lines.length > 0) process.stdout.write(`${lines.join("\n")}\n`);
+      if (lines.length > 0) process.stdout.write(`${lines.map((line) => escapeControls(line, colours)).join("\n")}\n`);
     },
     note(line) {
       clear();
-      process.stderr.write(`${line}\n`);
+      process.stderr.write(`${escapeLine(line, false)}\n`);
     },
     bytes(to, bytes) {
       process[to].write(bytes);
@@ -51,15 +52,16 @@ export function openTerminal(): Terminal {
     line(text) {
       clear();
       if (!live || text === null) return;
-      process.stderr.write(text.slice(0, Math.max(10, width - 1)));
+      process.stderr.write(escapeLine(text, false).slice(0, Math.max(10, width - 1)));
       shown = true;
     },
     colour: (text, colour) => (colours ? `\x1b[${CODES[colour]}m${text}\x1b[0m` : text),
   };
 }
 
-/** Rows under headings, in columns. Cells may be coloured; the last column is not padded. */
-export function table(headings: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
+/** Rows under headings, in columns, each on one line. Cells may be coloured; the last column is not padded. */
+export function table(headings: readonly string[], contents: readonly (readonly string[])[]): readonly string[] {
+  const rows = contents.map((row) => row.map((cell) => escapeLine(cell)));
   const widths = headings.map((heading, column) =>
     Math.max(heading.length, ...rows.map((row) => visibleLength(row[column] ?? ""))),
   );

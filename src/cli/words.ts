@@ -12,6 +12,11 @@ export function span(ms: number | null): string {
   return formatDuration(Math.round(ms / step) * step);
 }
 
+/** CPU time: milliseconds below a second, where a tenth of a second would be nothing. Empty for null. */
+export function cpuSpan(ms: number | null): string {
+  return ms !== null && ms > 0 && ms < 999.5 ? `${Math.max(1, Math.round(ms))}ms` : span(ms);
+}
+
 /** `2026-03-01 14:05:09`, local time. Empty for null. */
 export function moment(atMs: number | null): string {
   if (atMs === null) return "";
@@ -19,6 +24,18 @@ export function moment(atMs: number | null): string {
   const two = (value: number): string => String(value).padStart(2, "0");
   const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
   return `${day} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+}
+
+/** Local time's distance from UTC then: `UTC+1`, `UTC-3:30`, `UTC+0`. */
+export function zone(atMs: number): string {
+  const minutes = -new Date(atMs).getTimezoneOffset();
+  const [hours, rest] = [Math.floor(Math.abs(minutes) / 60), Math.abs(minutes) % 60];
+  return `UTC${minutes < 0 ? "-" : "+"}${hours}${rest === 0 ? "" : `:${String(rest).padStart(2, "0")}`}`;
+}
+
+/** `2026-03-01 14:05:09 (UTC+1)`. Empty for null. */
+export function momentInZone(atMs: number | null): string {
+  return atMs === null ? "" : `${moment(atMs)} (${zone(atMs)})`;
 }
 
 export function progressText(status: ChainStatus): string {

@@ -126,6 +126,7 @@ const NOT_OURS: ReadonlySet<WithdrawReason> = new Set([
   "waited-in-vain",
   "runtime-failed",
   "not-enough-time",
+  "submit-unclear",
 ]);
 
 /** An attempt that never ran repeats the decision below it; only its budget, a stop, or what its body found changes that. */

@@ -63,7 +63,7 @@ export {
   type Step,
   type View,
 } from "./step.ts";
-export { isResumed, type StopList, type Stops, standingDecision, stopInForce } from "./stops.ts";
+export { isResumed, type StopList, type Stops, standingDecision, stopInForce, stopNumber } from "./stops.ts";
 export { type DurationRules, formatDuration, type ParsedDuration, parseDuration } from "./time.ts";
 export { totalReached } from "./verdict.ts";
 export { VERSION } from "./version.ts";

@@ -83,7 +83,7 @@ function answer(change: Partial<ProofInput>): string {
   return result.kind === "proved" ? result.proof.by : result.kind;
 }
 
-const twice = { sinceMs: 900_000, lastMs: 960_000, count: 2 };
+const twice = { sinceMs: 900_000, lastMs: 990_000, count: 2 };
 const watch = (change: Partial<Watch>): Watch => ({
   doubt: twice,
   silentSinceMs: 999_000,

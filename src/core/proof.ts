@@ -84,11 +84,12 @@ function doubtful(
   const what = seen?.kind === "over" ? seen.text : "unknown to a controller that answers";
   const doubt = watch?.doubt ?? null;
   const stands = doubt === null ? 0 : doubt.lastMs - doubt.sinceMs;
-  if (doubt === null || doubt.count < 2 || stands < timing.doubtfulTwiceMs)
+  const apartMs = apartForSure(timing);
+  if (doubt === null || doubt.count < 2 || stands < apartMs)
     return {
       kind: "wait",
       why: `${what}: must be seen twice, ${timing.doubtfulTwiceMs / 1000} s apart`,
-      lookAgainMs: Math.max(1, timing.doubtfulTwiceMs - stands),
+      lookAgainMs: Math.max(1, apartMs - stands),
     };
   if (nodes === "rebooted") return proved("D", `${what}, all nodes booted since`);
   if (attempt.started !== null && attempt.started.tracking !== "cgroup")
@@ -104,6 +105,11 @@ function doubtful(
     why: `${what}: waiting for its nodes or for ${timing.heartbeatSilentMs / 1000} s without a heartbeat`,
     lookAgainMs: Math.max(1, Math.min(timing.heartbeatSilentMs - silentMs, timing.pollMs)),
   };
+}
+
+/** Answers may be as old as one poll: looks this far apart stand for answers `doubtfulTwiceMs` apart. */
+export function apartForSure(timing: Timing): number {
+  return timing.doubtfulTwiceMs + timing.pollMs;
 }
 
 /** Whether an answer counts as doubtful: answers of this kind count as the same, whoever gave them. */

@@ -130,6 +130,10 @@ export interface Exited extends Created {
   /** We sent TERM because the window was over (or a stop asked for it). */
   readonly windowEnded: boolean;
   readonly endedBy: "application" | "window" | "drain" | "cancel" | "scheduler" | "fence" | "unknown";
+  /** False: something objected between go and spawn, and no application was ever started. */
+  readonly spawned: boolean;
+  /** Highest stop number (own and ancestors' together) when a drain or cancel was acted upon; null: none was. */
+  readonly stopNumber: number | null;
   readonly signalsSent: readonly SignalNote[];
   readonly signalsReceived: readonly SignalNote[];
   readonly progressAfter: Progress;

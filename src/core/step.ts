@@ -6,7 +6,7 @@
 import { afterResume, decide, decideNeverRan, EMPTY_CARRY, spend } from "./decision.ts";
 import type { Timing } from "./job-spec.ts";
 import { type Progress, progressOf, progressValue, type Reading } from "./progress.ts";
-import { prove, type Watch } from "./proof.ts";
+import { apartForSure, prove, type Watch } from "./proof.ts";
 import type {
   AttemptRecords,
   Basis,
@@ -219,7 +219,9 @@ function settleStarted(
     stop,
     nowMs: view.nowMs,
   });
-  const settlement = { verdict: judged.verdict, decision, evidence, carry, stopNumber: stopNumber(view.stops) };
+  // A resume that came after the stop which was acted upon is newer than this settlement, though it is on file before it.
+  const acted = exited?.stopNumber ?? stopNumber(view.stops);
+  const settlement = { verdict: judged.verdict, decision, evidence, carry, stopNumber: acted };
   return { do: "settle", attempt: attempt.number, settlement };
 }
 
@@ -294,9 +296,10 @@ function visitQueued(a: AttemptRecords, view: View, survey: Survey): Step | null
     case "absent": {
       const doubt = view.watches.get(a.number)?.doubt ?? null;
       const stands = doubt === null ? 0 : doubt.lastMs - doubt.sinceMs;
-      if (doubt !== null && doubt.count >= 2 && stands >= view.timing.doubtfulTwiceMs)
+      const apartMs = apartForSure(view.timing);
+      if (doubt !== null && doubt.count >= 2 && stands >= apartMs)
         return withdraw("job-gone", "unknown to the scheduler");
-      const left = Math.max(1, view.timing.doubtfulTwiceMs - stands);
+      const left = Math.max(1, apartMs - stands);
       return wait(survey, a.number, "its job is unknown to the scheduler: looking twice", left, view);
     }
   }

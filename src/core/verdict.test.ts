@@ -46,6 +46,8 @@ function exited(change: Partial<Exited>): Exited {
     spawnError: null,
     windowEnded: false,
     endedBy: "application",
+    spawned: true,
+    stopNumber: null,
     signalsSent: [],
     signalsReceived: [],
     progressAfter: grew,
@@ -89,6 +91,34 @@ describe("the application's own testimony", () => {
   test.each<[string, Partial<Exited>, Progress, Partial<Policy>, string]>([
     ["exit 0, no total", {}, none, { total: null }, "completed"],
     ["exit 0 after TERM, no total: saved", window, none, { total: null }, "checkpointed"],
+    [
+      "exit 0 after a TERM from outside is saved, never finished",
+      { signalsReceived: [{ signal: "SIGTERM", afterMs: 1, why: "" }] },
+      none,
+      { total: null },
+      "checkpointed",
+    ],
+    [
+      "a closed terminal asks for nothing",
+      { signalsReceived: [{ signal: "SIGHUP", afterMs: 1, why: "" }] },
+      none,
+      { total: null },
+      "completed",
+    ],
+    [
+      "a drain between go and spawn is no fault of the application",
+      { spawned: false, endedBy: "drain", exitCode: null },
+      same,
+      {},
+      "node-failed",
+    ],
+    [
+      "a cancel between go and spawn",
+      { spawned: false, endedBy: "cancel", exitCode: null },
+      same,
+      {},
+      "cancelled stop",
+    ],
     ["exit 0, total not reached, progress grew", {}, grew, {}, "checkpointed"],
     ["exit 0, total not reached, progress did not grow", {}, same, {}, "failed"],
     ["exit 0 after TERM without progress", window, same, {}, "stalled"],
@@ -178,7 +208,7 @@ describe("the scheduler's state, where nobody testified", () => {
     [over("REQUEUED"), same, "preempted"],
     [over("COMPLETED"), same, "node-failed"],
     [over("FAILED", { signal: 9 }), grew, "node-failed"],
-    [over("SPECIAL_NEW_STATE"), grew, "pending"],
+    [over("SPECIAL_NEW_STATE"), grew, "node-failed"],
   ])("$state is never read as success", (seen, progress, expected) => {
     expect(verdictOf({ seen, progress })).toBe(expected);
   });

@@ -75,23 +75,32 @@ function judgeTestimony(exited: Exited, facts: Facts, policy: Policy): Judgement
   if (exited.endedBy === "fence")
     return judged("node-failed", "ended itself: it had lost its place in the chain", null, []);
   if (exited.endedBy === "cancel" || facts.stop === "cancel") return judged("cancelled", "ended by cancel", "stop", []);
+  if (!exited.spawned)
+    return judged("node-failed", `${exited.endedBy} came before the application was started`, null, []);
   if (exitCode === 76) return judged("failed", "exit 76: nothing more to gain", "stop", []);
   if (exitCode !== null && policy.savedExitCodes.includes(exitCode))
     return judged("checkpointed", `exit ${exitCode}: saved, more to do`, null, []);
   const ours = exited.windowEnded;
+  // Whoever was told to end, by us or by anybody, and leaves with 0 has saved: that is not the same as having finished.
+  const told = ours || wasTold(exited);
   if (exitCode === 0) {
     if (policy.total === null)
-      return ours
+      return told
         ? judged("checkpointed", "exit 0 after TERM: saved", null, [])
         : judged("completed", "exit 0", null, []);
     if (progress.state === "above") return judged("checkpointed", "exit 0, total not reached, progress grew", null, []);
-    return ours
+    return told
       ? judged("stalled", "exit 0 after TERM without any progress", null, [])
       : judged("failed", `exit 0, but the total of ${policy.total} is not reached and progress did not grow`, null, []);
   }
   if (ours) return windowEnd(`${describeExit(exited)} at the end of the window`, progress, policy);
   const hold = exitCode === 126 || exitCode === 127 ? "hold" : null;
   return judged("failed", describeExit(exited), hold, []);
+}
+
+/** A signal from outside that asks for the end; a closed terminal asks for nothing. */
+function wasTold(exited: Exited): boolean {
+  return exited.signalsReceived.some(({ signal }) => signal !== "SIGHUP");
 }
 
 /** Killed or gone at the window's end: only progress tells whether anything was saved. */
@@ -132,7 +141,8 @@ function judgeState(seen: Over, facts: Facts, policy: Policy): Judgement {
     case "FAILED":
       break;
     default:
-      return { kind: "pending", why: `state ${seen.state} has no meaning here` };
+      // An end that this version has no word for is no success, and not a fault of the application either.
+      return judged("node-failed", `${seen.text}: an unknown end`, null, []);
   }
   if (facts.stop === "cancel") return judged("cancelled", "ended by cancel", "stop", []);
   if (exited !== null && exited.by === "body") {

@@ -17,7 +17,7 @@ export type { Folder } from "./folder.ts";
 export { errorCode, FolderError, isOutOfSpace } from "./folder-error.ts";
 export { type SignalResult, type SweepOptions, signalMembers, sweep, termAll } from "./ladder.ts";
 export { aliveHere, processRef, sameMachine, sinceStartMs, thisMachine, thisProcess } from "./machine.ts";
-export { findMembers, type Member, type MemberQuery } from "./members.ts";
+export { doubtsAbout, findMembers, type Member, type MemberQuery } from "./members.ts";
 export { type MeterOptions, TreeMeter, type Usage } from "./meter.ts";
 export {
   clockTicksPerSecond,

@@ -7,12 +7,16 @@ import { childrenByParent, readAllStats, walkTree } from "./tree.ts";
 export interface MemberQuery {
   /** Members themselves, with all below them. A ref whose pid has been taken by a later process is passed over. */
   readonly roots: readonly (ProcessRef | number)[];
-  /** The session that the application was started in (its first process's pid). */
+  /** The session that the application was started in (its first process's pid; that process should be among the roots). */
   readonly session: number | null;
+  /** When the session's leader was surely still there, the latest known, in clock ticks from boot: who is in the session and began before is ours. */
+  readonly sessionLedUntilTicks?: number | null;
   /** The variable that every process of the attempt has inherited, e.g. `STINT_MARK`. Its value is the attempt's alone. */
   readonly mark: { readonly name: string; readonly value: string } | null;
   /** Variables that must stand beside the mark, e.g. SLURM_JOB_ID: a job submitted from inside inherits the mark too. */
   readonly alsoEnv?: Readonly<Record<string, string>>;
+  /** Who began before (clock ticks from boot) is neither a member of the session nor marked: whoever knows spares a look at each. */
+  readonly sinceTicks?: number;
   /** The attempt's control group, a path as in /proc/PID/cgroup. */
   readonly cgroup: string | null;
   /** Never members; what is below them may be. */
@@ -38,6 +42,9 @@ export interface Member {
  *   moments when milliseconds count.
  * - A process that carries the mark's name with another value, or other values beside it, belongs to another attempt and is
  *   no member, nor is anything below it, however it was reached (roots are taken at their word).
+ * - The session counts while its leader lives. Afterwards its number may be given away, though not as long as anybody is in
+ *   it: so all of it counts if one living process of it is ours by another sign (control group, mark, descent, a start
+ *   before the leader's end), and else nobody: a later session of that number is a stranger's. See doubtsAbout.
  * - Zombies are no members: they hold nothing. Neither are pid 1, this process, and those excluded.
  * - Each look is one pass: a process that forks while it runs may be missed, so look until two answers are empty.
  */
@@ -51,15 +58,31 @@ export function findMembers(query: MemberQuery, form: "tree" | "thorough" = "tho
   } else {
     const all = readAllStats();
     const childrenOf = childrenByParent(all);
+    search.judgeSession(all.values());
     for (const stat of all.values()) if (search.recognise(stat)) starts.add(stat.pid);
     // A Set hands out what is added while it is walked.
     for (const pid of starts) {
       const stat = all.get(pid) ?? readStat(pid);
       if (stat === null || !search.descend(stat)) continue;
       for (const child of childrenOf(stat)) starts.add(child);
+      if (search.provesSession(stat))
+        for (const other of all.values()) if (search.recognise(other)) starts.add(other.pid);
     }
   }
   return [...search.found.values()];
+}
+
+/**
+ * Living processes in a session of the attempt's number that nothing shows to be ours, after its leader's end: left by the
+ * application with another environment, or a stranger's. They are no members, and whoever wants to say that nothing is left cannot.
+ */
+export function doubtsAbout(query: MemberQuery): readonly number[] {
+  if (query.session === null) return [];
+  const members = new Set(findMembers(query).map(({ pid }) => pid));
+  const search = new Search(query, [], []);
+  return [...readAllStats().values()]
+    .filter((stat) => search.isDoubtful(stat) && !members.has(stat.pid))
+    .map(({ pid }) => pid);
 }
 
 function pidOfRoot(root: ProcessRef | number): number | null {
@@ -76,7 +99,10 @@ class Search {
   readonly #cgroup: ReadonlySet<number>;
   readonly #excluded: ReadonlySet<number>;
   readonly #excludedTrees: ReadonlySet<number>;
-  readonly #session: number | null;
+  /** The session's number, as long as its processes are ours. */
+  #session: number | null = null;
+  /** The number, while nothing shows yet whose session it is. */
+  #unprovedSession: number | null = null;
   /** No member of the session is older than this. */
   readonly #sessionStartTicks: number;
   readonly #belongings = new Map<number, Belonging>();
@@ -96,12 +122,49 @@ class Search {
     this.#excludedTrees = excludedTrees;
     const leader = query.roots.find((root) => typeof root !== "number" && root.pid === query.session);
     this.#sessionStartTicks = typeof leader === "object" ? leader.startTicks : 0;
-    this.#session = query.session !== null && this.#sessionTakenOver(query.session) ? null : query.session;
+    const holder = query.session === null ? null : readStat(query.session);
+    if (holder === null) this.#unprovedSession = query.session;
+    else if (typeof leader === "object" && holder.startTicks === leader.startTicks) this.#session = query.session;
+    // Else the number is a later process's: that could not be while anybody was left in our session.
+  }
+
+  /** Looks for a sign that a session without its leader is still ours. */
+  judgeSession(all: Iterable<ProcessStat>): void {
+    const until = this.#query.sessionLedUntilTicks ?? -1;
+    for (const stat of all) {
+      if (!this.#inUnprovedSession(stat)) continue;
+      if (this.#cgroup.has(stat.pid) || stat.startTicks <= until || this.#belonging(stat) === "ours") {
+        this.#proveSession();
+        return;
+      }
+    }
+  }
+
+  /** True when this member shows that the session is ours, which was not known before. */
+  provesSession(member: ProcessStat): boolean {
+    if (!this.found.has(member.pid) || !this.#inUnprovedSession(member)) return false;
+    this.#proveSession();
+    return true;
+  }
+
+  isDoubtful(stat: ProcessStat): boolean {
+    return this.#inUnprovedSession(stat) && !this.#excluded.has(stat.pid) && this.#belonging(stat) === "unmarked";
+  }
+
+  #proveSession(): void {
+    this.#session = this.#unprovedSession;
+    this.#unprovedSession = null;
+  }
+
+  #inUnprovedSession(stat: ProcessStat): boolean {
+    if (this.#unprovedSession === null || stat.session !== this.#unprovedSession || hasEnded(stat)) return false;
+    return stat.startTicks >= this.#sessionStartTicks;
   }
 
   /** Session or mark: what makes a process a member wherever it stands. */
   recognise(stat: ProcessStat): boolean {
-    if (hasEnded(stat) || this.#cgroup.has(stat.pid) || this.#roots.has(stat.pid)) return false;
+    if (hasEnded(stat) || stat.startTicks < (this.#query.sinceTicks ?? 0)) return false;
+    if (this.#cgroup.has(stat.pid) || this.#roots.has(stat.pid)) return false;
     return this.#inSession(stat) || this.#belonging(stat) === "ours";
   }
 
@@ -126,13 +189,6 @@ class Search {
 
   #inSession(stat: ProcessStat): boolean {
     return this.#session !== null && stat.session === this.#session && stat.startTicks >= this.#sessionStartTicks;
-  }
-
-  /** The session's number is now the pid of a later process: that session is somebody else's. */
-  #sessionTakenOver(session: number): boolean {
-    if (this.#sessionStartTicks === 0) return false;
-    const leader = readStat(session);
-    return leader !== null && leader.startTicks !== this.#sessionStartTicks;
   }
 
   #belonging(stat: ProcessStat): Belonging {

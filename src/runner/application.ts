@@ -1,5 +1,6 @@
 /** A started application with all of its processes: signals, the look for who is left, the sweep, what it used. */
 import {
+  clockTicksPerSecond,
   findMembers,
   type Application as HostApplication,
   type Member,
@@ -7,6 +8,7 @@ import {
   readChildren,
   readStat,
   signalMembers,
+  sinceStartMs,
   sweep,
   TreeMeter,
   termAll,
@@ -37,11 +39,15 @@ export class RunningApplication implements Application {
   readonly #query: MemberQuery;
   readonly #sampler: Sampler;
   #mainEnded = false;
+  /** On this boot's clock of process starts. */
+  #mainEndedTicks: number | null = null;
+  /** What the last look said. */
+  #someLeft = true;
 
   constructor(started: Started, options: ApplicationOptions) {
     this.#started = started;
     this.#options = options;
-    this.#query = {
+    const query: MemberQuery = {
       ...options.query,
       roots: [started.ref],
       session: started.ref.pid,
@@ -50,13 +56,21 @@ export class RunningApplication implements Application {
         return options.ownCommandsApart ? ownCommands(started.ref.pid) : [];
       },
     };
-    this.#sampler = new Sampler(
-      new TreeMeter({ query: this.#query }),
-      started.startedMonotonicMs,
-      options.sampleEveryMs,
-    );
+    // Orphans of the application are this process's children, since it is their subreaper; it is no member itself.
+    this.#query = {
+      ...query,
+      roots: [started.ref, process.pid],
+      sinceTicks: started.ref.startTicks,
+      get excludeTrees() {
+        return query.excludeTrees ?? [];
+      },
+    };
+    this.#sampler = new Sampler(new TreeMeter({ query }), started.startedMonotonicMs, options.sampleEveryMs);
     this.exit = started.exit.then(({ code, signal }) => {
       this.#mainEnded = true;
+      const ranMs = sinceStartMs(started.ref);
+      this.#mainEndedTicks =
+        ranMs === null ? null : started.ref.startTicks + Math.floor((ranMs / 1000) * clockTicksPerSecond());
       return { exitCode: code, signal };
     });
   }
@@ -94,12 +108,13 @@ export class RunningApplication implements Application {
   }
 
   anyLeft(): boolean {
-    return this.#find().length > 0;
+    this.#someLeft = this.#find().length > 0;
+    return this.#someLeft;
   }
 
   async sweep(): Promise<readonly number[]> {
     // What is about to be killed is counted before.
-    this.#sampler.sample(true);
+    if (this.#someLeft) this.#sampler.sample(true);
     const left = await sweep({ find: () => this.#find(), graceMs: 0 });
     this.#sampler.end();
     this.#options.onSwept();
@@ -118,12 +133,15 @@ export class RunningApplication implements Application {
   }
 
   #find(): readonly Member[] {
-    return findMembers(this.#query);
+    return findMembers({ ...this.#query, sessionLedUntilTicks: this.#mainEndedTicks });
   }
 }
 
-/** Children of this process beside the application: sbatch, squeue … */
+/** What the runner runs for itself: no member, though a child. Whoever else is one is an orphan that it has adopted. */
+const OWN_COMMANDS: ReadonlySet<string> = new Set(["sbatch", "squeue", "sacct", "scancel", "scontrol", "sinfo"]);
+
 function ownCommands(application: number): readonly number[] {
   const self = readStat(process.pid);
-  return (self === null ? null : readChildren(self))?.filter((pid) => pid !== application) ?? [];
+  const children = self === null ? null : readChildren(self);
+  return (children ?? []).filter((pid) => pid !== application && OWN_COMMANDS.has(readStat(pid)?.comm ?? ""));
 }

@@ -10,12 +10,13 @@ import { openAttempt } from "./attempt.ts";
 import { runBody } from "./body.ts";
 import { otherOwner, spaceTrouble } from "./checkpoint-objections.ts";
 import { launchArgv, launchEnvironment } from "./launch.ts";
+import { sampleEveryMs } from "./life.ts";
 import { attemptLog } from "./log.ts";
 import { type OutputPaths, openOutput, outputOffsets, outputPaths } from "./output-files.ts";
 import { listenOutside, type RealOutside } from "./outside.ts";
-import type { BodyPorts, StartAnswer } from "./ports.ts";
+import type { BodyPorts, Objection, StartAnswer } from "./ports.ts";
+import { surviveRejections } from "./rejections.ts";
 import { ensureReserve, withReserve } from "./reserve.ts";
-import { sampleEveryMs } from "./run-application.ts";
 import { type Watchdog, watchdog } from "./watchdog.ts";
 import { limitAtOf, windowOf } from "./window.ts";
 
@@ -23,6 +24,7 @@ import { limitAtOf, windowOf } from "./window.ts";
 export async function bodyProcess(attemptFolder: string): Promise<never> {
   const outside = listenOutside(process.env[LOCAL_REF] !== undefined);
   const log = attemptLog(attemptFolder, "runner");
+  surviveRejections(log);
   try {
     const ports = await realPorts(attemptFolder, outside, log);
     const end = await runBody(ports);
@@ -48,8 +50,6 @@ async function realPorts(attemptFolder: string, outside: RealOutside, log: (line
   if (allocation === null)
     throw new Error(`this process is in no allocation of ${spec.scheduler}: it can't run an attempt`);
   const life = new Start(world, place, spec, allocation, dog, outside, `${uuid}/${place.task.index}/${place.number}`);
-  // Asked to end before anything was started: the next mover settles an attempt that never ran.
-  void outside.asked.then(() => (life.begun ? undefined : endSelf(0)));
   return {
     world,
     place,
@@ -57,7 +57,8 @@ async function realPorts(attemptFolder: string, outside: RealOutside, log: (line
     allocation,
     guardian: guardianOf(allocation),
     outside,
-    start: (environment) => life.start(environment),
+    start: (environment, lastLook) => life.start(environment, lastLook),
+    leaving: () => outside.isAsked(),
     readLimitEnd: async () => (await world.scheduler.here(process.env))?.limitEndAtMs ?? null,
     otherOwner: () => otherOwner(dog.folder, spec, place.task, uuid),
     spaceTrouble: async () => (await ensureReserve(plain, reserve)) ?? (await spaceTrouble(spec, log)),
@@ -75,7 +76,6 @@ function guardianOf(allocation: Allocation): BodyPorts["guardian"] {
 
 /** Starting the application, once. */
 class Start {
-  begun = false;
   readonly output: OutputPaths;
   readonly #world: World;
   readonly #place: AttemptPlace;
@@ -106,14 +106,18 @@ class Start {
     this.output = outputPaths(spec, place, allocation.cluster === null ? null : allocation.id);
   }
 
-  async start(contract: Readonly<Record<string, string>>): Promise<StartAnswer> {
-    this.begun = true;
+  async start(
+    contract: Readonly<Record<string, string>>,
+    lastLook: () => Promise<Objection | null>,
+  ): Promise<StartAnswer> {
     const spec = this.#spec;
     // On Slurm this process's own environment is the one on file with what Slurm has added for this very job.
     const base =
       spec.scheduler === "slurm" ? process.env : await readEnvironment(this.#dog.folder, this.#place.task.job);
     try {
       const output = await openOutput(this.#place.folder, this.output);
+      const objection = await lastLook();
+      if (objection !== null) return { kind: "refused", objection };
       const started = await spawnApplication(launchArgv(spec), {
         cwd: spec.cwd,
         env: launchEnvironment(base, spec, contract, this.#mark),
@@ -121,7 +125,8 @@ class Start {
         stdout: output.stdout,
         stderr: output.stderr,
       });
-      void output.close();
+      // The application has its own copies by now; a disk that refuses the close (EIO, EDQUOT) is its affair.
+      output.close().catch((error: unknown) => this.#world.log(`output: ${String(error)}`));
       if (started.kind === "failed") return { kind: "failed", error: started.failure.message };
       const application = this.#follow(started);
       void this.#note(started.ref);

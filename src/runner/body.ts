@@ -24,7 +24,6 @@ import {
   type WithdrawReason,
 } from "../core/index.ts";
 import { attemptPlace, createRecord, readAttempt, readRecord, readStops, readTask } from "../journal/index.ts";
-import { hasLostPlace } from "./fence.ts";
 import { handOver } from "./hand-over.ts";
 import type { Body, BodyPorts } from "./ports.ts";
 import { runApplication } from "./run-application.ts";
@@ -35,7 +34,7 @@ export type BodyEnd = { readonly kind: "ran" } | { readonly kind: "left"; readon
 
 export async function runBody(given: BodyPorts): Promise<BodyEnd> {
   const { world, place } = given;
-  const ports: Body = { ...given, limitAtMs: limitAtOf(given.allocation.limitEndAtMs, world.clock) };
+  const ports: Body = { ...given, limitAtMs: limitOf(given) };
   const became = await becomeBody(ports);
   if (became.kind === "left") return became;
   const turn = await waitForTurn(ports);
@@ -51,17 +50,23 @@ export async function runBody(given: BodyPorts): Promise<BodyEnd> {
     keeping.over = true;
     return ready;
   }
-  const gate = await openGate(ports, ready.progress);
+  const gate = ports.leaving() ? await leaveAsked(ports) : await openGate(ports, ready.progress);
   if (gate.kind === "left") {
     keeping.over = true;
     await advance(world, place.task, { me: place.number });
     return gate;
   }
-  await runApplication(ports, became.started, ready.progress, await lastObjection(ports));
+  await runApplication(ports, became.started, ready.progress);
   keeping.over = true;
   void topUp;
   await handOver(ports);
   return { kind: "ran" };
+}
+
+/** The scheduler's word; where it could not be asked, the user's limit from now on, which is never later by much. */
+function limitOf({ allocation, spec, world }: BodyPorts): number | null {
+  if (allocation.limitEndAtMs === null && spec.limitMs !== null) return world.clock.monotonicMs() + spec.limitMs;
+  return limitAtOf(allocation.limitEndAtMs, world.clock);
 }
 
 /** Steps 1 and 2: a twin or a requeue finds the attempt begun and leaves; else link `started`. */
@@ -121,7 +126,8 @@ async function waitForTurn(
       return leave(ports, `waited in vain: ${why}`, "waited-in-vain");
     }
     const pauseMs = outcome.kind === "waiting" ? outcome.lookAgainMs : spec.timing.pollMs;
-    await world.clock.sleep(Math.max(20, Math.min(pauseMs, spec.timing.pollMs, until - world.clock.monotonicMs())));
+    await pause(ports, Math.max(20, Math.min(pauseMs, spec.timing.pollMs, until - world.clock.monotonicMs())));
+    if (ports.leaving()) return leaveAsked(ports);
   }
 }
 
@@ -143,8 +149,27 @@ async function waitForBackoff(
     const { termAtMs } = windowOf(ports.limitAtMs, spec);
     if (termAtMs !== null && termAtMs - world.clock.monotonicMs() - restMs < leastUsefulMs(spec))
       return leave(ports, "the back-off leaves too little of the window", "not-needed");
-    await world.clock.sleep(Math.min(restMs, spec.timing.pollMs));
+    await pause(ports, Math.min(restMs, spec.timing.pollMs));
+    if (ports.leaving()) return leaveAsked(ports);
   }
+}
+
+/**
+ * Asked to end before anything was started. On Slurm only the job's final state tells who asked (its owner means the chain),
+ * so nothing is put on file here: a successor is queued, and it sees that state.
+ */
+async function leaveAsked(ports: BodyPorts): Promise<{ readonly kind: "left"; readonly why: string }> {
+  const { world, place, spec } = ports;
+  const why = "asked to end before anything was started";
+  if (world.scheduler.name === "local") return leave(ports, why, "job-gone");
+  world.log(`left without starting anything: ${why}`);
+  await advance(world, place.task, { me: place.number, topUp: true, ahead: Math.max(1, spec.ahead) });
+  return { kind: "left", why };
+}
+
+/** A wait that ends at once when somebody asks this process to end. */
+async function pause(ports: BodyPorts, ms: number): Promise<void> {
+  await Promise.race([ports.world.clock.sleep(ms), ports.outside.asked]);
 }
 
 /** Step 3: `ahead` successors, retried all along. */
@@ -237,6 +262,9 @@ async function proofsBelow(
     const settled = await readRecord<Settled>(world.folder, join(below.folder, "settled.json"));
     if (settled === null) {
       // A number that nobody claimed has no folder worth the name and never will start: numbers are never reused.
+      const { claim, started } = await readAttempt(world.folder, below);
+      if (claim !== null || started !== null)
+        throw new Error(`attempt ${number} is not settled, and attempt ${place.number} must not start`);
       proofs.push({ attempt: number, by: "A", seen: "never claimed" });
       continue;
     }
@@ -244,15 +272,6 @@ async function proofsBelow(
     if (settled.verdict !== "never-ran") return { provedBy: number, proofs };
   }
   return { provedBy: 0, proofs };
-}
-
-/** Owner, stops and fence once more, between go and spawn. Null: nothing objects. */
-async function lastObjection(ports: BodyPorts): Promise<"drain" | "cancel" | "fence" | null> {
-  const { world, place } = ports;
-  const stop = stopInForce(await readStops(world.folder, place.task.job));
-  if (stop !== null) return stop;
-  if ((await ports.otherOwner()) !== null) return "fence";
-  return (await hasLostPlace(ports)) ? "fence" : null;
 }
 
 async function leave(
@@ -280,7 +299,10 @@ async function leaveBegun(
 ): Promise<{ readonly kind: "left"; readonly why: string }> {
   const { world, place, allocation, spec } = ports;
   if (allocation.restartCount <= started.restartCount) return leave(ports, `already begun by pid ${started.body.pid}`);
-  world.log(`requeued by the site (restart ${allocation.restartCount}): settled, and left`);
+  world.log(`requeued by the site (restart ${allocation.restartCount}): left`);
+  // On the same nodes Slurm has ended the earlier run before it started this one. Of other nodes nothing is known here: the
+  // next attempt asks, when this job is over, how each of its runs has ended.
+  const sameNodes = started.nodes.length > 0 && started.nodes.every((node) => allocation.nodes.includes(node));
   const requeued: Seen = {
     kind: "over",
     state: "REQUEUED",
@@ -293,7 +315,7 @@ async function leaveBegun(
     text: `restart ${allocation.restartCount} of ${allocation.ref} runs`,
   };
   const assume = new Map([[started.ref, requeued]]);
-  await advance(world, place.task, { me: place.number, assume });
+  await advance(world, place.task, sameNodes ? { me: place.number, assume } : { me: place.number });
   await advance(world, place.task, { me: place.number, topUp: true, ahead: Math.max(1, spec.ahead) });
   return { kind: "left", why: "requeued by the site" };
 }

@@ -1,7 +1,7 @@
 /** `guardian`: called by Slurm's batch script when the runner died without a testimony. */
 import { join } from "node:path";
 import { advance, markOf, openWorld } from "../chain/index.ts";
-import { findMembers, type MemberQuery, pooledFolder, sweep, termAll } from "../host/index.ts";
+import { findMembers, type MemberQuery, pooledFolder, processRef, sweep, termAll } from "../host/index.ts";
 import { checkHome } from "../journal/index.ts";
 import { MARK } from "../schedulers/index.ts";
 import { openAttempt } from "./attempt.ts";
@@ -10,6 +10,8 @@ import { attemptLog } from "./log.ts";
 import { withReserve } from "./reserve.ts";
 
 export async function guardianProcess(attemptFolder: string): Promise<void> {
+  const batchScript = processRef(process.ppid);
+  if (batchScript === null) throw new Error("the batch script that has called this is gone");
   const plain = pooledFolder();
   const { place, spec } = await openAttempt(plain, attemptFolder);
   const folder = withReserve(plain, join(place.task.folder, "reserve"));
@@ -24,14 +26,14 @@ export async function guardianProcess(attemptFolder: string): Promise<void> {
     ...(allocation === null || spec.scheduler === "local" ? {} : { alsoEnv: { SLURM_JOB_ID: allocation.id } }),
     cgroup: allocation?.cgroup ?? null,
     // The batch script that waits for us.
-    exclude: [process.ppid],
+    exclude: [batchScript.pid],
   };
   const find = () => findMembers(query);
   await guardAfterDeath({
     world,
     place,
     spec,
-    guardianPid: process.ppid,
+    guardian: batchScript,
     async sweep() {
       const members = find();
       if (members.length > 0) termAll(members, null);

@@ -14,10 +14,8 @@ export async function handOver(ports: Body): Promise<void> {
   const until = Math.min(world.clock.monotonicMs() + STAY_MS, (window.limitAtMs ?? Infinity) - 200);
   for (;;) {
     const outcome = await tryAdvance(ports);
-    if (outcome?.kind === "going") await delaySuccessor(ports);
-    if (outcome !== null && outcome.kind !== "waiting") return;
-    if (outcome !== null && (await isOthersTurn(ports, outcome))) return;
-    const pauseMs = outcome === null ? 1_000 : Math.max(50, Math.min(outcome.lookAgainMs, 5_000));
+    if (outcome !== null && (await tried(ports, () => isDone(ports, outcome)))) return;
+    const pauseMs = outcome?.kind === "waiting" ? Math.max(50, Math.min(outcome.lookAgainMs, 5_000)) : 1_000;
     if (world.clock.monotonicMs() + pauseMs > until) return;
     await world.clock.sleep(pauseMs);
   }
@@ -37,11 +35,21 @@ async function delaySuccessor({ world, place }: Body): Promise<void> {
   }
 }
 
-async function tryAdvance(ports: BodyPorts): Promise<Outcome | null> {
+async function isDone(ports: Body, outcome: Outcome): Promise<boolean> {
+  if (outcome.kind === "going") await delaySuccessor(ports);
+  return outcome.kind !== "waiting" || (await isOthersTurn(ports, outcome));
+}
+
+function tryAdvance(ports: BodyPorts): Promise<Outcome | null> {
+  return tried(ports, () => advance(ports.world, ports.place.task));
+}
+
+/** Null: it failed, and is tried again. */
+async function tried<T>({ world }: BodyPorts, action: () => Promise<T>): Promise<T | null> {
   try {
-    return await advance(ports.world, ports.place.task);
+    return await action();
   } catch (error) {
-    ports.world.log(`hand-over: ${error instanceof Error ? error.message : String(error)}`);
+    world.log(`hand-over: ${error instanceof Error ? error.message : String(error)}`);
     return null;
   }
 }

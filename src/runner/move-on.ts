@@ -2,14 +2,8 @@
 import { join } from "node:path";
 import { advance, type World } from "../chain/index.ts";
 import { type Outcome, refOf, type Settled } from "../core/index.ts";
-import {
-  type AttemptPlace,
-  attemptNumbers,
-  attemptPlace,
-  JournalError,
-  readAttempt,
-  readRecord,
-} from "../journal/index.ts";
+import { type AttemptPlace, attemptNumbers, attemptPlace, readAttempt, readRecord } from "../journal/index.ts";
+import { isHopeless } from "./own-job.ts";
 
 /** A shepherd stays this long to get its chain moved. */
 const STAY_MS = 60_000;
@@ -53,12 +47,12 @@ function isOurs(outcome: Outcome, place: AttemptPlace): boolean {
   return outcome.kind === "waiting" && outcome.attempt >= place.number;
 }
 
-/** Null: it may work later. "hopeless": the folder is gone, a copy, or of a newer version, and stays so. */
+/** Null: it may work later. "hopeless": the folder is gone, a copy, another job's, or of a newer version, and stays so. */
 async function tryAdvance(world: World, place: AttemptPlace): Promise<Outcome | "hopeless" | null> {
   try {
     return await advance(world, place.task);
   } catch (error) {
     world.log(`moving on: ${error instanceof Error ? error.message : String(error)}`);
-    return error instanceof JournalError && error.code !== "damaged" ? "hopeless" : null;
+    return isHopeless(error) ? "hopeless" : null;
   }
 }

@@ -4,6 +4,8 @@ import { realClock } from "../host/index.ts";
 import type { Outside } from "./ports.ts";
 
 export interface RealOutside extends Outside {
+  /** Whether `asked` has resolved. */
+  isAsked(): boolean;
   /** From here on the notes count; `passOn` is called at once for each signal that asks for the end, also for an earlier one. */
   applicationStarted(startedMonotonicMs: number, passOn: () => void): void;
 }
@@ -30,6 +32,7 @@ export function listenOutside(outlivesTerminal: boolean): RealOutside {
   for (const signal of SIGNALS) process.on(signal, onSignal);
   return {
     asked,
+    isAsked: () => isAsked,
     received: () =>
       notes.map(
         ({ signal, atMs }): SignalNote => ({ signal, afterMs: Math.round(atMs - beganMs), why: "from outside" }),

@@ -34,8 +34,15 @@ export interface Application {
   usage(): Usage;
 }
 
+/** What forbids the start between go and spawn. */
+export interface Objection {
+  readonly endedBy: "drain" | "cancel" | "fence" | "scheduler";
+  readonly stopNumber: number | null;
+}
+
 export type StartAnswer =
   | { readonly kind: "started"; readonly application: Application }
+  | { readonly kind: "refused"; readonly objection: Objection }
   | { readonly kind: "failed"; readonly error: string };
 
 /** Why the body was asked from outside to end. */
@@ -53,7 +60,10 @@ export interface BodyPorts {
   readonly allocation: Allocation;
   readonly guardian: { readonly pid: number; readonly startTicks: number } | null;
   readonly outside: Outside;
-  start(environment: Readonly<Record<string, string>>): Promise<StartAnswer>;
+  /** Makes all ready, takes a last look, and spawns at once if nothing objects. */
+  start(environment: Readonly<Record<string, string>>, lastLook: () => Promise<Objection | null>): Promise<StartAnswer>;
+  /** Somebody has asked this process to end: nothing may be started any more. */
+  leaving(): boolean;
   /** The allocation's end as the scheduler says it now; null: no news. */
   readLimitEnd(): Promise<number | null>;
   /** Does the checkpoint still belong to this job? Null: yes; else who has it. */

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { localAttempts } from "../chain/index.ts";
 import type { Go, Ref } from "../core/index.ts";
 import { aliveHere, type Folder, findMembers, realClock, sameMachine, thisMachine } from "../host/index.ts";
-import { checkHome, placeOfAttemptFolder, readRecord } from "../journal/index.ts";
+import { type AttemptPlace, checkHome, readRecord } from "../journal/index.ts";
 import {
   LOCAL_AFTER,
   LOCAL_BEGIN,
@@ -14,6 +14,8 @@ import {
   readLocalRecord,
 } from "../schedulers/index.ts";
 import type { Asked } from "./asked.ts";
+import { isHopeless } from "./own-job.ts";
+import type { Home, Pen } from "./shepherd-pen.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -34,13 +36,14 @@ export function turnOf(environment: Environment): Turn | null {
   return after.length === 0 && (beginAtMs === null || beginAtMs <= realClock.nowMs()) ? null : { after, beginAtMs };
 }
 
-/** Waits. "left": it was taken back, or asked to end, before its turn came. */
+/** Waits. "left": it was taken back, or asked to end, before its turn came; "twin": another shepherd has the attempt. */
 export async function waitForTurn(
-  folder: Folder,
-  attemptFolder: string,
+  pen: Pen,
+  { place }: Home,
   turn: Turn,
   asked: Asked,
-): Promise<"turn" | "left"> {
+): Promise<"turn" | "left" | "twin"> {
+  const { folder } = pen;
   // The wait is counted from now: a clock that is set meanwhile neither shortens nor prolongs it.
   const beginMs = realClock.monotonicMs() + Math.max(0, (turn.beginAtMs ?? 0) - realClock.nowMs());
   let waiting: readonly Earlier[] | null = null;
@@ -52,9 +55,13 @@ export async function waitForTurn(
     if (reads) {
       readMs = now;
       try {
-        if (await isWithdrawn(folder, attemptFolder)) return "left";
-        waiting ??= await earlierOnes(folder, attemptFolder, turn.after);
+        const go = await readRecord<Go>(folder, join(place.folder, "go.json"));
+        if (await pen.isTwin()) return "twin";
+        if (go?.what === "withdrawn") return "left";
+        waiting ??= await earlierOnes(folder, place, turn.after);
       } catch (error) {
+        // The job was removed.
+        if (isHopeless(error)) return "left";
         // The folder may answer again; until then nothing can be started anyway.
         console.error(`stint shepherd: ${error instanceof Error ? error.message : String(error)}`);
       }
@@ -71,15 +78,14 @@ export async function waitForTurn(
 }
 
 interface Earlier {
+  readonly ref: Ref;
   readonly attempt: LocalAttempt;
   readonly pid: number;
   readonly startTicks: number;
 }
 
 /** Those that can be seen from here. A dependency saves work and proves nothing: the rest is the body's to prove. */
-async function earlierOnes(folder: Folder, attemptFolder: string, refs: readonly Ref[]): Promise<readonly Earlier[]> {
-  const place = placeOfAttemptFolder(attemptFolder);
-  if (place === null) return [];
+async function earlierOnes(folder: Folder, place: AttemptPlace, refs: readonly Ref[]): Promise<readonly Earlier[]> {
   const { uuid } = await checkHome(folder, place.task.job);
   const attempts = localAttempts(folder, place.task.job, uuid, 0);
   const found: Earlier[] = [];
@@ -87,24 +93,18 @@ async function earlierOnes(folder: Folder, attemptFolder: string, refs: readonly
     const local = parseLocalRef(ref);
     const attempt = await attempts.attemptOf(ref);
     if (local === null || attempt === null || local.bootId !== thisMachine().bootId) continue;
-    if (attempt.machine !== null && sameMachine(attempt.machine, thisMachine())) found.push({ attempt, ...local });
+    if (attempt.machine !== null && sameMachine(attempt.machine, thisMachine())) found.push({ ref, attempt, ...local });
   }
   return found;
 }
 
 async function isLiving(folder: Folder, one: Earlier, reads: boolean): Promise<boolean> {
-  const { attempt, pid, startTicks } = one;
+  const { ref, attempt, pid, startTicks } = one;
   if (aliveHere({ ...thisMachine(), pid, startTicks }) === "alive") {
     // Its last word counts: it may stay to move the chain on.
-    return !reads || (await readLocalRecord(folder, attempt.folder).catch(() => null))?.phase !== "over";
+    const record = reads ? await readLocalRecord(folder, attempt.folder).catch(() => null) : null;
+    return record?.ref !== ref || record.phase !== "over";
   }
   // Without its shepherd an attempt goes on as long as its runner does.
-  return memberRunning(findMembers(queryOf(attempt)), "body", attempt.folder) !== null;
-}
-
-async function isWithdrawn(folder: Folder, attemptFolder: string): Promise<boolean> {
-  const go = await readRecord<Go>(folder, join(attemptFolder, "go.json"));
-  if (go !== null) return true;
-  // The job was removed.
-  return (await folder.list(attemptFolder)) === null;
+  return memberRunning(findMembers(queryOf(attempt)), "body", attempt.mark) !== null;
 }

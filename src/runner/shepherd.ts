@@ -5,41 +5,47 @@
  */
 import { join } from "node:path";
 import { APPLICATION_FILE, type ApplicationRecord, openWorld, type World } from "../chain/index.ts";
-import type { JobSpec, ProcessRef, Started } from "../core/index.ts";
-import { type Application, realClock, spawnApplication, subreaperPrefix } from "../host/index.ts";
-import { type AttemptPlace, placeOfAttemptFolder, readRecord } from "../journal/index.ts";
-import { LOCAL_KILL_WAIT, LOCAL_LIMIT, MARK, runnerEnvironment } from "../schedulers/index.ts";
+import type { JobSpec, ProcessRef } from "../core/index.ts";
+import { type Application, findMembers, realClock, spawnApplication, subreaperPrefix } from "../host/index.ts";
+import { placeOfAttemptFolder, readRecord } from "../journal/index.ts";
+import { LOCAL_KILL_WAIT, LOCAL_LIMIT, MARK, memberRunning, queryOf, runnerEnvironment } from "../schedulers/index.ts";
 import { listenForEnd } from "./asked.ts";
 import { openAttempt } from "./attempt.ts";
 import { guardAfterDeath } from "./guardian.ts";
 import { attemptLog } from "./log.ts";
 import { isMovedOn, moveOn } from "./move-on.ts";
+import { isHopeless } from "./own-job.ts";
+import { surviveRejections } from "./rejections.ts";
 import { awaitEnd, type Ending, type Flock, sweepFlock } from "./shepherd-ending.ts";
-import { Pen } from "./shepherd-pen.ts";
+import { type Home, Pen } from "./shepherd-pen.ts";
 import { turnOf, waitForTurn } from "./shepherd-turn.ts";
 import { cpuBelow, memoryPeakOf } from "./shepherd-usage.ts";
 
 export async function shepherd(attemptFolder: string): Promise<void> {
-  requireMark(attemptFolder);
+  surviveRejections((line) => console.error(`stint shepherd: ${line}`));
+  const home = homeOf(attemptFolder);
   const asked = listenForEnd();
-  const pen = new Pen(attemptFolder);
+  const pen = new Pen(home);
   const turn = turnOf(process.env);
   if (turn !== null) {
-    void pen.write({ phase: "pending" });
-    if ((await waitForTurn(pen.folder, attemptFolder, turn, asked)) === "left") return leave(attemptFolder, pen);
+    pen.note({ phase: "pending" });
+    const answer = await waitForTurn(pen, home, turn, asked);
+    if (answer === "twin") return sayTwin();
+    if (answer === "left") return leave(home, pen);
   }
   // Nothing is read before the runner is on its way: this is the time between two attempts.
   const flock = await startRunner(attemptFolder, pen);
   const ending: Ending =
     flock === null ? { cause: null, exit: { code: 127, signal: null } } : await awaitEnd(flock, asked);
-  await bringHome(attemptFolder, pen, flock, ending);
+  await bringHome(home, pen, flock, ending);
 }
 
 /** Its script typed by hand would be a second shepherd for the attempt, whose processes nobody could tell from the first's. */
-function requireMark(attemptFolder: string): void {
+function homeOf(attemptFolder: string): Home {
   const place = placeOfAttemptFolder(attemptFolder);
   const ending = place === null ? null : `/${place.task.index}/${place.number}`;
-  if (ending !== null && (process.env[MARK] ?? "").endsWith(ending)) return;
+  const mark = process.env[MARK] ?? "";
+  if (place !== null && ending !== null && mark.endsWith(ending)) return { place, uuid: mark.slice(0, -ending.length) };
   throw new Error(`only stint itself starts ${attemptFolder}/script.sh; to go on with a job: stint resume JOB`);
 }
 
@@ -58,7 +64,7 @@ async function startRunner(attemptFolder: string, pen: Pen): Promise<Flock | nul
   });
   const startedAtMs = realClock.nowMs();
   pen.startedMs = startedMs;
-  void pen.write({
+  pen.note({
     phase: "running",
     startedAtMs,
     limitEndAtMs: limitMs === null ? null : startedAtMs + limitMs,
@@ -79,21 +85,21 @@ async function startRunner(attemptFolder: string, pen: Pen): Promise<Flock | nul
 }
 
 /** The runner is gone: nothing of the attempt may be left, somebody must have testified, and the chain goes on. */
-async function bringHome(attemptFolder: string, pen: Pen, flock: Flock | null, ending: Ending): Promise<void> {
+async function bringHome(home: Home, pen: Pen, flock: Flock | null, ending: Ending): Promise<void> {
+  const { place } = home;
   const endedAtMs = realClock.nowMs();
   const elapsedMs = realClock.monotonicMs() - pen.startedMs;
-  if (await withinMs(PATIENCE_MS, isTwin(pen, attemptFolder))) {
-    console.error("stint shepherd: the attempt belongs to another shepherd; left alone");
-    return;
-  }
-  const application = await withinMs(PATIENCE_MS, applicationOf(pen, attemptFolder));
+  // Where no file can tell, another shepherd with this attempt's mark does: the sweep would end its attempt.
+  if ((await withinMs(PATIENCE_MS, pen.isTwin())) ?? isTwinAlive()) return sayTwin();
+  const application = await withinMs(PATIENCE_MS, applicationOf(home, pen));
   const survivors = flock === null ? [] : await sweepFlock(flock, ending, application);
   const cpu = cpuBelow();
-  const home = await patiently("the job folder", () => open(attemptFolder, pen));
-  if (home === null) return;
-  const { world, place, spec } = home;
+  const opened = await patiently("the job folder", () => open(home, pen));
+  if (opened === null) return;
+  const { world, spec } = opened;
+  const guardian = world.self;
   await patiently("the testimony", () =>
-    guardAfterDeath({ world, place, spec, guardianPid: process.pid, sweep: async () => survivors, usage: () => cpu }),
+    guardAfterDeath({ world, place, spec, guardian, sweep: async () => survivors, usage: () => cpu }),
   );
   await patiently("local.json", async () =>
     pen.write({
@@ -112,33 +118,36 @@ async function bringHome(attemptFolder: string, pen: Pen, flock: Flock | null, e
 }
 
 /** Taken back or ended before its turn. */
-async function leave(attemptFolder: string, pen: Pen): Promise<void> {
+async function leave(home: Home, pen: Pen): Promise<void> {
+  const { place } = home;
   await pen.write({ phase: "over", endedAtMs: realClock.nowMs(), state: "CANCELLED" });
-  const { world, place } = await open(attemptFolder, pen);
+  const { world } = await open(home, pen);
   if (!(await isMovedOn(world, place))) await moveOn(world, place);
 }
 
-interface Home {
-  readonly world: World;
-  readonly place: AttemptPlace;
-  readonly spec: JobSpec;
-}
-
-async function open(attemptFolder: string, pen: Pen): Promise<Home> {
-  const { place, spec } = await openAttempt(pen.folder, attemptFolder);
-  const log = attemptLog(attemptFolder, "shepherd");
-  return { place, spec, world: await openWorld(place.task.job, spec, { folder: pen.folder, log }) };
-}
-
 /** Started a second time for one attempt: the body belongs to the first, and may well be alive. */
-async function isTwin(pen: Pen, attemptFolder: string): Promise<boolean> {
-  const started = await readRecord<Started>(pen.folder, join(attemptFolder, "started.json"));
-  const guardian = started?.guardian ?? null;
-  return guardian !== null && (guardian.pid !== process.pid || guardian.bootId !== pen.bootId);
+function sayTwin(): void {
+  console.error("stint shepherd: the attempt belongs to another shepherd; left alone");
 }
 
-async function applicationOf(pen: Pen, attemptFolder: string): Promise<ProcessRef | null> {
-  return (await readRecord<ApplicationRecord>(pen.folder, join(attemptFolder, APPLICATION_FILE)))?.process ?? null;
+function isTwinAlive(): boolean {
+  const mark = process.env[MARK] ?? "";
+  return memberRunning(findMembers(queryOf({ mark, application: null })), "shepherd", mark) !== null;
+}
+
+/** Whatever this world writes is written into this attempt's own job alone. */
+async function open({ place }: Home, pen: Pen): Promise<{ readonly world: World; readonly spec: JobSpec }> {
+  await pen.requireSameJob();
+  const { spec } = await openAttempt(pen.folder, place.folder);
+  const log = attemptLog(place.folder, "shepherd");
+  return { spec, world: await openWorld(place.task.job, spec, { folder: pen.folder, log }) };
+}
+
+async function applicationOf({ place }: Home, pen: Pen): Promise<ProcessRef | null> {
+  const record = await readRecord<ApplicationRecord>(pen.folder, join(place.folder, APPLICATION_FILE));
+  // After the reading: another job's application is none of ours.
+  await pen.requireSameJob();
+  return record?.process ?? null;
 }
 
 /** A folder that hangs must not keep us from ending what is left. */
@@ -156,7 +165,7 @@ async function patiently<T>(what: string, action: () => Promise<T>): Promise<T |
     try {
       return await action();
     } catch (error) {
-      if (realClock.monotonicMs() + pauseMs > endMs) {
+      if (isHopeless(error) || realClock.monotonicMs() + pauseMs > endMs) {
         console.error(`stint shepherd: ${what}: ${error instanceof Error ? error.message : String(error)}`);
         return null;
       }

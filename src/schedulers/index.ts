@@ -2,6 +2,7 @@
 export { loadSlurm } from "./load-slurm.ts";
 export {
   formatLocalRef,
+  isOrphaned,
   LOCAL_AFTER,
   LOCAL_BEGIN,
   LOCAL_KILL_WAIT,

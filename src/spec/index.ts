@@ -2,7 +2,7 @@
 export type { FlagOption, FlagValue, FlagValues } from "./flag-option.ts";
 export { optionHelp } from "./help.ts";
 export { nearest } from "./nearest.ts";
-export { type EnvironmentName, settingFlags } from "./option-table.ts";
+export { type EnvironmentName, optionTable, settingFlags } from "./option-table.ts";
 export { type FlagRules, flagOn, flagText, type ParsedFlags, parseFlags } from "./parse-flags.ts";
 export { type Resolution, type ResolveInput, resolveSpec } from "./resolve.ts";
 export { commandText, type SamePurpose, samePurpose } from "./same-purpose.ts";

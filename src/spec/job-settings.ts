@@ -139,9 +139,10 @@ export const jobSettings = {
   }),
   mode: setting({
     key: "mode",
-    kind: choice(["self", "attached", "submitter"]),
+    // The third is on the way: a file may name it, and is refused with that word.
+    kind: { ...choice(["self", "attached", "submitter"]), placeholder: "self|attached" },
     flags: ["--mode"],
-    help: "who moves the chain on: the runner, this terminal, or a small job",
+    help: "who moves the chain on: the runner alone, or this terminal too",
     default: "self",
     group: "attempts",
   }),

@@ -103,8 +103,33 @@ describe("a spec file", () => {
     ["name: !!foo a\n", "stint.yaml:1:7: Unresolved tag: tag:yaml.org,2002:foo"],
     ["name: *nope\n", "stint.yaml:1:1: Unresolved alias (the anchor must be set before the alias): nope"],
     ["slurm:\n\tqos: a\n", "stint.yaml:2:1: a tab cannot indent; use blanks"],
+    [
+      "command: echo a: b\n",
+      'stint.yaml:1:10: a second ": " in one line: put the value into quotes, or the inner key on a line of its own',
+    ],
+    [
+      "name: sim\n  limit: 4h\n",
+      "stint.yaml:1:7: the line below is indented as a part of this value: give both the same indentation",
+    ],
+    ["limit\nname: sim\n", "stint.yaml:1:1: a : is missing behind this key"],
+    ["command: 'sim\n", "stint.yaml:2:1: a closing quote ' is missing"],
+    ["name: @sim\n", "stint.yaml:1:7: a value cannot begin with this character: put it into quotes"],
   ])("refuses %j with its place and what is expected", async (text, error) => {
     expect((await errorsOf(text))[0]).toBe(error);
+  });
+
+  it("says one thing about one place", async () => {
+    expect(await errorsOf("name: sim\n  limit: 4h\n")).toHaveLength(1);
+  });
+
+  it("names unknown keys and wrong values at once, in the order of the file", async () => {
+    const errors = await errorsOf("margin: 5x\nlimt: 4h\ntotal: many\nlimit: 99x\n");
+    expect(errors.map((error) => error.split(": ").slice(0, 2).join(": "))).toEqual([
+      "stint.yaml:1:9: margin",
+      "stint.yaml:2:1: unknown key limt; did you mean limit?",
+      "stint.yaml:3:8: total",
+      "stint.yaml:4:8: limit",
+    ]);
   });
 
   it("names all wrong types at once", async () => {

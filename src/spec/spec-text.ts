@@ -18,9 +18,10 @@ export function readSpecText(text: string, name: string): ParsedSpecFile {
   if (faults.length > 0) {
     return {
       kind: "errors",
-      errors: faults.map(
-        (fault) => `${at(fault.pos[0])}: ${wordsOf(fault.code, fault.message, text.slice(fault.pos[0]))}`,
-      ),
+      errors: faults
+        // What follows at the same place follows from the first.
+        .filter(({ pos }, index) => faults.findIndex((other) => other.pos[0] === pos[0]) === index)
+        .map(({ pos, code, message }) => `${at(pos[0])}: ${wordsOf(code, message, text.slice(pos[0]))}`),
     };
   }
   const places: Places = { document, start: (node) => at(node?.range?.[0] ?? 0) };
@@ -33,13 +34,11 @@ export function readSpecText(text: string, name: string): ParsedSpecFile {
       errors: [`${places.start(document.contents)}: expected a map of settings, such as "name: sim"`],
     };
   const checked = v.safeParse(specSchema(), value.plain);
-  if (!checked.success) {
-    return {
-      kind: "errors",
-      errors: checked.issues.map((issue) => complaint(issue, (path, part) => placeOf(places, path, part))),
-    };
-  }
   const values = valuesOf(places);
+  if (!checked.success) {
+    const complaints = checked.issues.map((issue) => complaint(issue, (path, part) => placeOf(places, path, part)));
+    return { kind: "errors", errors: inOrder([...complaints, ...wrongValues(values, checked.issues)]) };
+  }
   // The schema library takes a list for a record with the keys 0, 1, …
   const lists = optionTable.filter(({ key, kind }) => kind.shape.is === "map" && values.get(key)?.raw.form === "list");
   if (lists.length > 0) {
@@ -49,6 +48,29 @@ export function readSpecText(text: string, name: string): ParsedSpecFile {
   return { kind: "spec", file: { name, values } };
 }
 
+/** Beside what the schema has found: values of the right type that mean nothing, so that all faults are told at once. */
+function wrongValues(
+  values: ReadonlyMap<string, FileValue>,
+  issues: readonly v.BaseIssue<unknown>[],
+): readonly string[] {
+  const told = new Set(issues.map((issue) => (issue.path ?? []).map(({ key }) => String(key)).join(".")));
+  return optionTable.flatMap(({ key, kind }) => {
+    const value = values.get(key);
+    if (value === undefined || [...told].some((path) => path === key || path.startsWith(`${key}.`))) return [];
+    const answer = kind.read(value.raw);
+    return answer.ok ? [] : [`${value.at}: ${key}: ${answer.error}`];
+  });
+}
+
+/** By line and column. */
+function inOrder(errors: readonly string[]): readonly string[] {
+  const placed = errors.map((error) => {
+    const [, line = "0", column = "0"] = /:(\d+):(\d+): /.exec(error) ?? [];
+    return { error, line: Number(line), column: Number(column) };
+  });
+  return placed.sort((a, b) => a.line - b.line || a.column - b.column).map(({ error }) => error);
+}
+
 interface Places {
   readonly document: Document;
   start(node: Node | null): string;
@@ -56,10 +78,28 @@ interface Places {
 
 function wordsOf(code: string, message: string, rest: string): string {
   if (code === "DUPLICATE_KEY") return `the key ${/^[^\s:]+/.exec(rest)?.[0] ?? ""} appears twice`;
-  if (code === "MULTIPLE_DOCS") return "a second document begins here; a spec file holds one";
-  if (code === "TAB_AS_INDENT") return "a tab cannot indent; use blanks";
-  return message.replace(/\s+/g, " ");
+  const line = message.replace(/\s+/g, " ");
+  const closing = /^Missing closing (\S+)/.exec(line)?.[1];
+  if (closing !== undefined) return `a closing ${closing.replace(/^(.)quote$/, "quote $1")} is missing`;
+  if (code === "BLOCK_AS_IMPLICIT_KEY" && !/^[^\n]*:\s/.test(rest.slice(0, rest.indexOf("\n") + 1)))
+    return "the line below is indented as a part of this value: give both the same indentation";
+  return PLAIN_WORDS[code] ?? line;
 }
+
+/** What the YAML library finds, in words that need no knowledge of its grammar. */
+const PLAIN_WORDS: Readonly<Record<string, string>> = {
+  MULTIPLE_DOCS: "a second document begins here; a spec file holds one",
+  TAB_AS_INDENT: "a tab cannot indent; use blanks",
+  BAD_INDENT: "this is indented otherwise than the lines around it, or a bracket before it is not closed",
+  BLOCK_AS_IMPLICIT_KEY: 'a second ": " in one line: put the value into quotes, or the inner key on a line of its own',
+  BLOCK_IN_FLOW: "a list or map over several lines cannot stand inside of [ ] or { }",
+  BAD_SCALAR_START: "a value cannot begin with this character: put it into quotes",
+  BAD_DQ_ESCAPE: "a backslash in \"…\" begins an escape that does not exist: use '…', or write it twice",
+  MULTILINE_IMPLICIT_KEY: "a : is missing behind this key",
+  MISSING_CHAR: "a : behind a key is missing here, or a comma or bracket of a list or map",
+  UNEXPECTED_TOKEN: "this does not belong here: look at quotes and brackets before it",
+  KEY_OVER_1024_CHARS: "a key is too long: a : is missing somewhere before",
+};
 
 function plainValue(document: Document): { readonly plain: unknown } | { readonly error: string } {
   try {

@@ -28,7 +28,8 @@ test("two jobs on one checkpoint: the second is refused until the first is over"
   expect((await project.stint(["submit", ...on("first")])).status).toBe(0);
   const refused = await project.stint(["submit", ...on("second")]);
   expect(refused.status).toBe(5);
-  expect(refused.stderr).toContain(`/${me}/first/0`);
+  expect(refused.stderr).toContain("belongs to task first/0");
+  expect(refused.stderr).toContain("stint cancel first,");
   expect(refused.stderr).toContain(project.jobFolder("first"));
   expect(existsSync(project.jobFolder("second"))).toBe(false);
   // Whatever name it is reached by.

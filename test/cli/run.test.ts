@@ -95,12 +95,30 @@ test("a command that fails at once is held, with what to do", async () => {
   expect(ran.stdout).toContain("held");
   expect(ran.stdout).toContain("stint resume");
   expect((await project.stint(["logs", "bad"])).stderr).toContain("oh no");
+  const cancelled = await project.stint(["cancel", "bad"]);
+  expect(cancelled).toMatchObject({ status: 0 });
+  expect(cancelled.stdout).toContain("bad: it is held, nothing of it runs; nothing was cancelled");
   const again = await project.stint(["submit", ...command]);
   expect(again.status).toBe(1);
   expect(again.stdout).toContain("stint resume");
   expect(attemptsOnFile(project, "bad")).toEqual(["0001"]);
   // status itself is only alarmed by what is stranded.
   expect((await project.stint(["status"])).status).toBe(0);
+});
+
+test("a command that is not there: the advice names it, and logs say why nothing was written", async () => {
+  const project = newProject();
+  const ran = await project.stint(["run", ...QUICK, "--name", "gone", "--", "./gone", "--fast"]);
+  expect(ran.status).toBe(1);
+  expect(ran.stdout).toContain("when the command can be started (./gone --fast): stint resume gone;");
+  expect(ran.stdout).toContain("stint submit --again --name gone");
+  const logs = await project.stint(["logs", "gone"]);
+  expect(logs.stderr).toMatch(/attempt 1: its application could not be started: .*\.\/gone/);
+  expect(logs.stderr).not.toContain("nothing was written");
+  // A shell that does not find it says so itself.
+  writeFileSync(join(project.folder, "shell.yaml"), "command: ./gone --fast\n");
+  const shell = await project.stint(["run", ...QUICK, "shell.yaml"]);
+  expect(shell.stdout).toContain("when the command can be started (./gone --fast): stint resume shell;");
 });
 
 test("the same name with another command is refused, --again makes a new job", async () => {
@@ -124,6 +142,7 @@ test("cancel returns only when nothing runs any more; resume goes on with change
     () => readRecord<{ body: { pid: number } }>(project, "sim", "0001", "started.json")?.body.pid,
     "the body of attempt 1",
   );
+  const before = (await project.json(["status", "sim"])).job;
   const cancelled = await project.stint(["cancel", "sim"]);
   expect(cancelled.status, cancelled.stderr).toBe(0);
   expect(cancelled.stdout).toContain("nothing of it runs any more");
@@ -133,6 +152,8 @@ test("cancel returns only when nothing runs any more; resume goes on with change
   const { spec, origins } = await project.json(["status", "sim", "--spec"]);
   expect(spec?.limitMs).toBe(30_000);
   expect(origins?.limit).toBe("flag --limit");
+  // A second revision of its settings is no second submit.
+  expect((await project.json(["status", "sim"])).job?.submittedAtMs).toBe(before?.submittedAtMs);
   expect((await project.stint(["wait", "sim", "--timeout", "60s"])).status).toBe(0);
   // Over is over: neither a second cancel nor a resume changes it.
   expect((await project.stint(["cancel", "sim"])).stdout).toContain("over already");
@@ -149,6 +170,12 @@ test("drain --wait saves and stops; rm is refused before the end and frees the c
   const drained = await project.stint(["drain", "sim", "--wait"]);
   expect(drained.status, drained.stderr).toBe(0);
   expect((await project.json(["status", "sim"])).attempts?.[0]?.verdict).toBe("checkpointed");
+  expect((await project.stint(["cancel", "sim"])).stdout).toContain(
+    "sim: it is drained, nothing of it runs; nothing was cancelled",
+  );
+  // It waits for nothing any more.
+  const { job } = await project.json(["status", "sim"]);
+  expect((await project.json(["status", "sim"])).job).toEqual(job);
   expect((await project.stint(["rm", "sim"])).status).toBe(0);
   expect(existsSync(project.jobFolder("sim"))).toBe(false);
   expect(existsSync(join(project.folder, "sim.txt"))).toBe(true);

@@ -8,7 +8,7 @@ import { afterEach } from "vitest";
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 export const DIST = process.env.STINT_TEST_DIST ?? join(root, "dist");
-const CLI = join(DIST, "cli", "main.js");
+export const CLI = join(DIST, "cli", "main.js");
 
 export interface Ran {
   readonly status: number | null;
@@ -63,6 +63,7 @@ export interface Job {
   readonly decision: string | null;
   readonly attempt: number | null;
   readonly attempts: number;
+  readonly submittedAtMs: number | null;
   readonly progress: { readonly state: string; readonly value?: number };
 }
 

@@ -15,7 +15,23 @@ test("every command explains itself, with examples", async () => {
   }
   const run = helps.find(({ name }) => name === "run")?.stdout ?? "";
   expect(run).toContain("-t, --limit, --time");
-  expect(run).toContain("--budget-failures");
+  // The usual settings fit on a screen, and no line is wider than a terminal; the rest is a word away.
+  expect(run.trimEnd().split("\n").length).toBeLessThanOrEqual(45);
+  for (const { name, stdout } of helps)
+    expect(
+      stdout.split("\n").filter((line) => line.length > 80),
+      name,
+    ).toEqual([]);
+  for (const args of [
+    ["run", "--help", "all"],
+    ["help", "run", "--all"],
+  ]) {
+    const all = (await project.stint(args)).stdout;
+    expect(all, args.join(" ")).toContain("--budget-failures");
+    expect(all, args.join(" ")).toContain("--mode self|attached ");
+    // Not there yet.
+    expect(all, args.join(" ")).not.toContain("--submitter");
+  }
   const version = await project.stint(["--version"]);
   expect(version.stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
 });
@@ -50,6 +66,21 @@ test("a faulty spec file is refused with line and column, and nothing is made", 
   expect(stderr).toContain("bad.yaml:3:1");
   expect(stderr).toContain("limit");
   expect((await project.stint(["status"])).stdout).toContain("no jobs here yet");
+});
+
+test("an empty file, and a mode that is not there, are refused with what to do", async () => {
+  const project = newProject();
+  writeFileSync(join(project.folder, "empty.yaml"), "# nothing\n");
+  const empty = await project.stint(["submit", "empty.yaml"]);
+  expect(empty.status).toBe(2);
+  expect(empty.stderr).toContain("empty.yaml is empty: it needs at least command:");
+  const given = await project.stint(["submit", "--dry-run", "empty.yaml"], { env: { APP_CMD: "true" } });
+  expect(given.status, given.stderr).toBe(0);
+  const submitter = ["submit", "--scheduler", "slurm", "--mode", "submitter", "--", "true"];
+  expect(await project.stint(submitter)).toMatchObject({
+    status: 2,
+    stderr: "stint: mode submitter is not there in this version: leave --mode out, the chain then moves itself\n",
+  });
 });
 
 test("names: short, full, task, last; unknown ones leave with 3 and the nearest", async () => {
@@ -102,12 +133,29 @@ test("--json is one value with schemaVersion everywhere, errors too; --csv has o
   expect((await project.json(["rm", "sim"])).removed).toEqual([`/${me}/sim`]);
 });
 
-test("--dry-run shows the script and makes nothing", async () => {
+test("--dry-run shows the settings, the command and the script, and makes nothing", async () => {
   const project = newProject();
   const { status, stdout } = await project.stint(["submit", "--dry-run", ...QUICK, "--", "true"]);
   expect(status).toBe(0);
+  expect(stdout).toMatch(/^would submit true to local, in /);
+  expect(stdout).toMatch(/^limit +4s +flag --limit$/m);
+  expect(stdout).toMatch(/^budgets\.wall +30d +default$/m);
+  expect(stdout).toMatch(/^\/bin\/sh .*\/attempts\/0001\/script\.sh$/m);
   expect(stdout).toContain("#!/bin/sh");
   expect(stdout).toContain("runner.mjs");
+  const slurm = await project.stint([
+    "submit",
+    "--dry-run",
+    "--scheduler",
+    "slurm",
+    "-t",
+    "4h",
+    "-p",
+    "long",
+    "--",
+    "true",
+  ]);
+  expect(slurm.stdout).toMatch(/^sbatch --partition=long --time=240 .*\/attempts\/0001\/script\.sh$/m);
   expect((await project.stint(["status"])).stdout).toContain("no jobs here yet");
 });
 
@@ -137,4 +185,40 @@ test("an executable script is run with its arguments, and its directives are nam
   expect(run.status, run.stderr).toBe(0);
   expect(run.stderr).toContain("#SBATCH");
   expect((await project.stint(["logs", "script"])).stdout).toContain("got --help a b");
+});
+
+test("a script that is not executable is run by its first line, with its arguments", async () => {
+  const project = newProject();
+  writeFileSync(join(project.folder, "job.sh"), '#! /bin/bash -e\nfalse || echo "got $1 $2 in $BASH"\n', {
+    mode: 0o644,
+  });
+  const run = await project.stint(["run", ...QUICK, "--name", "script", "job.sh", "--flag", "a b"]);
+  expect(run.status, run.stderr).toBe(0);
+  expect((await project.stint(["logs", "script"])).stdout).toContain("got --flag a b in /bin/bash");
+  writeFileSync(join(project.folder, "none.sh"), "#!\ntrue\n", { mode: 0o644 });
+  expect((await project.stint(["run", ...QUICK, "none.sh"])).stderr).toContain("chmod +x none.sh");
+});
+
+test("a limit without a checkpoint is remarked on, once, and only then", async () => {
+  const project = newProject();
+  const remark = /no checkpoint is named: .* counts as stalled \(see --checkpoint\)/g;
+  const said = async (more: readonly string[]) =>
+    (await project.stint(["submit", "--dry-run", "--scheduler", "local", ...more, "--", "true"])).stderr.match(
+      remark,
+    ) ?? [];
+  expect(await said(["--limit", "5m"])).toHaveLength(1);
+  expect(await said(["--limit", "5m", "--checkpoint", "s.txt"])).toEqual([]);
+  expect(await said([])).toEqual([]);
+});
+
+test("what a checkpoint holds is shown on a terminal and does not act there", async () => {
+  const project = newProject();
+  const text = "\x1b]0;owned\x07\x1b[2J12 apples";
+  const save = ["sh", "-c", 'printf "%s" "$TEXT" >s.txt'];
+  const options = ["--name", "sim", "--checkpoint", "s.txt", "--env", `TEXT=${text}`];
+  const ran = await project.stint(["run", ...QUICK, ...options, "--", ...save]);
+  const looked = await project.stint(["status", "sim", "--attempts", "--spec"]);
+  for (const shown of [ran.stdout, ran.stderr, looked.stdout]) expect(shown).not.toMatch(/[\x00-\x09\x0b-\x1f\x7f]/);
+  expect(looked.stdout).toContain("\\u001b]0;owned\\u0007\\u001b[2J12 apples");
+  expect(JSON.stringify(await project.json(["status", "sim"]))).toContain("12 apples");
 });

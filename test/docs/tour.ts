@@ -48,6 +48,8 @@ const PASSING = /^(attempt \d+ (is |waits |runs|was )|waiting: |runner\.log$)/;
 
 const VARYING: readonly (readonly [RegExp, string | ((...words: string[]) => string)])[] = [
   [/\b\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?Z?/g, "MOMENT"],
+  // Where the reader's clock stands.
+  [/\(UTC[+-][\d:]+\)/g, "(ZONE)"],
   [/[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}/g, "UUID"],
   // Without a control group that counts, a peak is a lower bound.
   [/(≥ )?\b[\d.]+ [KMG]iB/g, "SIZE"],

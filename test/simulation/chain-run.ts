@@ -328,7 +328,7 @@ class ChainRun {
         world: guardian.world,
         place,
         spec: this.spec,
-        guardianPid: guardian.pid,
+        guardian: { pid: guardian.pid, startTicks: guardian.pid },
         sweep: async () => {
           application?.kill();
           return [];
@@ -403,7 +403,10 @@ class ChainRun {
         attributes: {},
       },
       outside: { received: () => [], asked: new Promise(() => {}) },
-      start: async () => {
+      leaving: () => false,
+      start: async (_environment, lastLook) => {
+        const objection = await lastLook();
+        if (objection !== null) return { kind: "refused", objection };
         await this.sim.turn(actor, false);
         const application = start();
         return application === undefined

@@ -34,6 +34,8 @@ export interface AttemptRow {
   readonly progressAfter: Progress | null;
   readonly exitCode: number | null;
   readonly signal: string | null;
+  /** Why its application could not be started at all, in the system's words; null: it could. */
+  readonly spawnError: string | null;
   readonly cpuUserMs: number | null;
   readonly cpuSystemMs: number | null;
   readonly memoryPeakBytes: number | null;
@@ -67,7 +69,7 @@ function rowOf(attempt: AttemptRecords, folder: string): AttemptRow {
     folder,
     verdict: settled?.verdict ?? null,
     decision: settled?.decision.kind ?? null,
-    why: evidence?.why ?? null,
+    why: evidence?.why ?? withdrawnWhy(go),
     proof: evidence?.proof ?? null,
     withdrawn: go?.what === "withdrawn" ? go.reason : null,
     claimedAtMs: claim?.atMs ?? null,
@@ -79,6 +81,7 @@ function rowOf(attempt: AttemptRecords, folder: string): AttemptRow {
     progressAfter: start === null ? null : (evidence?.progress ?? exited?.progressAfter ?? null),
     exitCode: evidence?.exitCode ?? exited?.exitCode ?? null,
     signal: evidence?.signal ?? exited?.signal ?? null,
+    spawnError: exited?.spawnError ?? null,
     cpuUserMs: evidence?.cpuUserMs ?? exited?.cpuUserMs ?? null,
     cpuSystemMs: evidence?.cpuSystemMs ?? exited?.cpuSystemMs ?? null,
     memoryPeakBytes: evidence?.memoryPeakBytes ?? exited?.memoryPeakBytes ?? null,
@@ -88,4 +91,10 @@ function rowOf(attempt: AttemptRecords, folder: string): AttemptRow {
     nodes: started?.nodes ?? [],
     conflicts: evidence?.conflicts ?? [],
   };
+}
+
+/** A withdrawal speaks for itself until it is settled. */
+function withdrawnWhy(go: AttemptRecords["go"]): string | null {
+  if (go?.what !== "withdrawn") return null;
+  return go.note === null ? go.reason : `${go.reason}: ${go.note}`;
 }

@@ -13,8 +13,9 @@ import {
 } from "../../checkpoint/index.ts";
 import type { JobSpec } from "../../core/index.ts";
 import { type Home, type JobPlace, placeOfAttemptFolder, readRecord, taskPlace } from "../../journal/index.ts";
-import { isAtRest, readJob } from "./chain-status.ts";
 import { StintError } from "./errors.ts";
+import { shortName } from "./job-name.ts";
+import { isAtRest, readJob } from "./job-on-file.ts";
 import type { Project } from "./project.ts";
 
 export interface CheckpointClaim {
@@ -61,8 +62,9 @@ export async function requireFreeCheckpoint(project: Project, spec: JobSpec, tak
     throw new StintError("checkpoint-owned", `the owner record ${owner.path} cannot be used: ${owner.why}`);
   const judged = await judgeOwner(project)(owner.record);
   if (judged === "over" || (judged === "gone-folder" && takenBy !== null)) return;
-  const who = `checkpoint ${owner.record.checkpoint} belongs to task ${owner.record.taskId} (${owner.record.jobFolder})`;
-  const job = owner.record.taskId.replace(/\/\d+$/, "");
+  const task = shortName(project, owner.record.taskId);
+  const who = `checkpoint ${owner.record.checkpoint} belongs to task ${task} (${owner.record.jobFolder})`;
+  const job = task.replace(/\/\d+$/, "");
   const what = {
     "gone-folder": "and that folder is gone; if nothing runs on the checkpoint any more, say so with --take-checkpoint",
     unknown: `and whether that is over cannot be told from here; look with: stint status ${job}`,

@@ -1,7 +1,6 @@
 /** Moving a chain on from a command: until somebody else carries it, or it has come to rest. */
 import type { Outcome } from "../../core/index.ts";
-import type { TaskPlace } from "../../journal/index.ts";
-import type { Scheduler, SubmitAnswer } from "../../schedulers/index.ts";
+import { attemptPlace, readTask, type TaskPlace } from "../../journal/index.ts";
 import { advance } from "../advance.ts";
 import type { World } from "../world.ts";
 
@@ -20,47 +19,50 @@ export type Driven =
   /** A clear and lasting no of the scheduler to an attempt, in its own words. */
   | { readonly kind: "refused"; readonly error: string; readonly attempt: number };
 
-/** Longest pause between two looks while a person waits. */
-const LONGEST_PAUSE_MS = 2_000;
+/** Longest pause between two looks at the records while a person waits. */
+const LONGEST_PAUSE_MS = 500;
 
 /** Calls `advance` until a living attempt moves the chain, the chain rests, or the patience is over (then `waiting`). */
 export async function driveUntilGoing(world: World, task: TaskPlace, options: DriveOptions): Promise<Driven> {
-  const noted = noteRefusals(world);
   const endAtMs = world.clock.monotonicMs() + options.patienceMs;
   let told = "";
   for (;;) {
-    const outcome = await advance(noted.world, task);
+    const outcome = await advance(world, task);
     if (outcome.kind !== "waiting") return outcome;
-    const refusal = noted.lasting();
-    if (refusal !== null) return { kind: "refused", error: refusal, attempt: outcome.attempt };
-    if ((await options.isRunning?.()) === true) return { kind: "going", attempt: outcome.attempt };
+    const { attempt } = outcome;
+    const refusal = world.memory.refusals.get(attemptPlace(task, attempt).folder);
+    if (refusal !== undefined && !refusal.transient) return { kind: "refused", error: refusal.error, attempt };
+    if ((await options.isRunning?.()) === true) return { kind: "going", attempt };
     if (outcome.why !== told) options.onWait?.(outcome.why);
     told = outcome.why;
-    if (options.signal?.aborted === true || world.clock.monotonicMs() >= endAtMs) return outcome;
-    await world.clock.sleep(Math.max(10, Math.min(outcome.lookAgainMs, LONGEST_PAUSE_MS)));
+    const isOver = (): boolean => options.signal?.aborted === true || world.clock.monotonicMs() >= endAtMs;
+    if (isOver()) return outcome;
+    await pauseUntilNews(world, task, outcome.lookAgainMs, isOver);
+    if (options.signal?.aborted === true) return outcome;
   }
 }
 
-/** The same world with a scheduler that remembers a refusal for good. */
-function noteRefusals(world: World): { readonly world: World; lasting(): string | null } {
-  const inner = world.scheduler;
-  let last: SubmitAnswer | null = null;
-  const scheduler: Scheduler = {
-    name: inner.name,
-    async submit(submission) {
-      last = await inner.submit(submission);
-      return last;
-    },
-    find: (script) => inner.find(script),
-    observe: (refs) => inner.observe(refs),
-    withdraw: (refs) => inner.withdraw(refs),
-    kill: (ref) => inner.kill(ref),
-    warn: (ref, signal) => inner.warn(ref, signal),
-    here: (environment) => inner.here(environment),
-    ...(inner.delay === undefined ? {} : { delay: inner.delay.bind(inner) }),
-  };
-  return {
-    world: { ...world, scheduler },
-    lasting: () => (last?.kind === "refused" && !last.transient ? last.error : null),
-  };
+/**
+ * Waits for `ms`, or until somebody else has put a record on file, or `isOver` says so. The scheduler is asked anew only by
+ * the next `advance`, so that one that cannot be reached is not asked more often than the outcome allows.
+ */
+async function pauseUntilNews(world: World, task: TaskPlace, ms: number, isOver: () => boolean): Promise<void> {
+  const endAtMs = world.clock.monotonicMs() + Math.max(10, ms);
+  const before = await markOf(world, task);
+  for (;;) {
+    const leftMs = endAtMs - world.clock.monotonicMs();
+    if (leftMs <= 0 || isOver()) return;
+    await world.clock.sleep(Math.min(leftMs, LONGEST_PAUSE_MS));
+    if ((await markOf(world, task)) !== before) return;
+  }
+}
+
+/** Which records are there above the newest settlement. */
+async function markOf(world: World, task: TaskPlace): Promise<string> {
+  const { settled, open } = await readTask(world.folder, task);
+  const attempts = open.map(({ number, ...records }) => {
+    const there = Object.entries(records).flatMap(([name, record]) => (record === null ? [] : [name]));
+    return `${number}: ${there.join(" ")}`;
+  });
+  return [settled?.number ?? 0, ...attempts].join("; ");
 }

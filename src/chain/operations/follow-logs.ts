@@ -5,6 +5,7 @@ import type { Started } from "../../core/index.ts";
 import { errorCode, FolderError, realClock } from "../../host/index.ts";
 import { attemptNumbers, attemptPlace, type JobPlace, readRecord, taskPlace } from "../../journal/index.ts";
 import { StintError } from "./errors.ts";
+import { shortName } from "./job-name.ts";
 import type { Project } from "./project.ts";
 import { chainStatus } from "./status.ts";
 import { isAtEnd } from "./watch-job.ts";
@@ -147,7 +148,10 @@ async function requireAttempt(project: Project, place: JobPlace, attempt: number
   const numbers = await attemptNumbers(project.folder, taskPlace(place, 0));
   if (numbers.includes(attempt)) return;
   const there = numbers.length === 0 ? "none yet" : `1 to ${numbers.at(-1)}`;
-  throw new StintError("no-such-attempt", `${place.id} has no attempt ${attempt}; there are: ${there}`);
+  throw new StintError(
+    "no-such-attempt",
+    `${shortName(project, place.id)} has no attempt ${attempt}; there are: ${there}`,
+  );
 }
 
 async function isDone(project: Project, place: JobPlace, { attempt }: LogOptions): Promise<boolean> {

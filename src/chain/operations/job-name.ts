@@ -20,7 +20,10 @@ export async function findJob(project: Project, text: string): Promise<JobPlace>
   if ((await project.folder.read(join(place.folder, "home.json"))) === null)
     throw new StintError("no-such-job", `no job ${text} in ${project.stintFolder}${await suggestion(project, id)}`);
   if (parsed.kind === "task" && parsed.index !== 0)
-    throw new StintError("no-such-job", `${id} has one task, ${id}/0; there is no task ${parsed.index}`);
+    throw new StintError(
+      "no-such-job",
+      `${shortName(project, id)} has one task, ${shortName(project, id)}/0; there is no task ${parsed.index}`,
+    );
   return place;
 }
 

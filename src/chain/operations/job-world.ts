@@ -1,6 +1,8 @@
 /** The real world of each job that this process works on: one per job, since a driver must remember what it watched. */
+import { join } from "node:path";
 import type { JobSpec } from "../../core/index.ts";
 import { attemptPlace, type JobPlace, taskPlace } from "../../journal/index.ts";
+import { sbatchArguments } from "../../slurm/index.ts";
 import { openWorld, scriptFor } from "../open-world.ts";
 import type { World } from "../world.ts";
 import type { Project } from "./project.ts";
@@ -26,6 +28,18 @@ export function forgetWorld(place: JobPlace): void {
 /** The script of the first attempt, without a job folder being there. */
 export function firstScript(place: JobPlace, spec: JobSpec): string {
   return scriptFor(attemptPlace(taskPlace(place, 0), 1), spec);
+}
+
+/** The command that hands the first attempt over, word by word, without a job folder being there. */
+export function firstHandOver(place: JobPlace, spec: JobSpec): readonly string[] {
+  const { folder } = attemptPlace(taskPlace(place, 0), 1);
+  const script = join(folder, "script.sh");
+  if (spec.scheduler === "local") return ["/bin/sh", script];
+  const { name: jobName, slurm, limitMs } = spec;
+  return [
+    "sbatch",
+    ...sbatchArguments({ script, attemptFolder: folder, jobName, slurm, limitMs, delayMs: null, after: [] }),
+  ];
 }
 
 function debugLog(line: string): void {

@@ -76,7 +76,11 @@ export async function prepareJob(input: PrepareInput): Promise<PreparedJob> {
   });
   if (resolution.kind === "errors") throw usageError(resolution.errors);
   refuse(notYet(resolution.spec));
-  const notices = [...(source.kind === "argv" ? source.notices : []), ...resolution.notices];
+  const notices = [
+    ...(source.kind === "argv" ? source.notices : []),
+    ...resolution.notices,
+    ...blindLimit(resolution.spec),
+  ];
   return { job: resolution.job, spec: resolution.spec, origins: resolution.origins, notices, given, runtime };
 }
 
@@ -88,6 +92,12 @@ function notYet(spec: JobSpec): readonly string[] {
   if (spec.mode === "submitter")
     errors.push("mode submitter is not there in this version: leave --mode out, the chain then moves itself");
   return errors;
+}
+
+/** Legal, and rarely meant: what was computed since the last save is lost at each limit, and nobody can tell. */
+function blindLimit({ limitMs, checkpoint }: JobSpec): readonly string[] {
+  if (limitMs === null || checkpoint !== null) return [];
+  return ["no checkpoint is named: an attempt that is killed at its limit counts as stalled (see --checkpoint)"];
 }
 
 type Source =
@@ -112,20 +122,36 @@ async function sourceOf(
   if (text.includes("\0")) usage(`${name} is a program; write it behind --: -- ${dotted(name)} …`);
   const parsed = await parseSpecFile(text, name);
   if (parsed.kind === "errors") throw usageError(parsed.errors);
+  if (parsed.file.values.size === 0 && (where.environment.APP_CMD ?? "") === "")
+    usage(`${name} is empty: it needs at least command:`);
   return { kind: "spec", file: parsed.file };
 }
 
 function scriptSource(where: Where, name: string, rest: readonly string[], text: string): Source {
   const path = resolve(where.cwd, name);
-  try {
-    accessSync(path, constants.X_OK);
-  } catch {
-    usage(`${name} is a script and not executable: chmod +x ${name}, or write its command behind --: -- bash ${name}`);
-  }
+  const program = isExecutable(path) ? [] : interpreterOf(text);
+  if (program.length === 0 && !isExecutable(path))
+    usage(`${name} is not executable and its first line names no interpreter: chmod +x ${name}, or: -- bash ${name}`);
   const directives = /^#SBATCH\b/m.test(text)
     ? [`${name} is run as a command: its #SBATCH lines are not read by this version, give their options as flags`]
     : [];
-  return { kind: "argv", argv: [path, ...rest], notices: directives };
+  return { kind: "argv", argv: [...program, path, ...rest], notices: directives };
+}
+
+/** The program of a `#!` line, and what stands behind it as one argument, as the kernel reads it. Empty: none is named. */
+function interpreterOf(text: string): readonly string[] {
+  const [, program, argument] = /^#![ \t]*(\S+)[ \t]*([^\r\n]*)/.exec(text) ?? [];
+  if (program === undefined) return [];
+  return argument === undefined || argument.trim() === "" ? [program] : [program, argument.trim()];
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function readText(where: Where, name: string, rest: readonly string[]): string {

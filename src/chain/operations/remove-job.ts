@@ -5,10 +5,10 @@ import { rename, rm } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { FolderError } from "../../host/index.ts";
 import { checkHome, findJobs, type JobPlace, JournalError } from "../../journal/index.ts";
-import { isAtRest, readJob } from "./chain-status.ts";
 import { releaseCheckpoint } from "./checkpoint-claim.ts";
 import { StintError } from "./errors.ts";
 import { shortName } from "./job-name.ts";
+import { isAtRest, readJob } from "./job-on-file.ts";
 import { forgetWorld } from "./job-world.ts";
 import { type Project, requireOwnJob } from "./project.ts";
 

@@ -15,16 +15,17 @@ import {
 } from "../../journal/index.ts";
 import type { FlagValues } from "../../spec/index.ts";
 import { withdraw } from "../advance.ts";
-import { type ChainStatus, type JobOnFile, readJob } from "./chain-status.ts";
+import type { ChainStatus } from "./chain-status.ts";
 import { type ChangedSpec, changeSpec } from "./change-spec.ts";
 import { claimCheckpoint } from "./checkpoint-claim.ts";
 import { driveUntilGoing } from "./drive.ts";
 import { StintError, toStintError } from "./errors.ts";
 import { shortName } from "./job-name.ts";
+import { type JobOnFile, readJob } from "./job-on-file.ts";
+import { ensureReserve, personHere, resumeStop, revisionOf } from "./job-records.ts";
 import { forgetWorld, worldOf } from "./job-world.ts";
 import { type Project, requireOwnJob } from "./project.ts";
 import { chainStatus, jobTable } from "./status.ts";
-import { ensureReserve, personHere, resumeStop, revisionOf } from "./submit-job.ts";
 
 export interface ResumeRequest {
   /** Settings to change, as `parseFlags` with `resumeFlags` gives them. */

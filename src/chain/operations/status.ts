@@ -3,19 +3,10 @@ import { join } from "node:path";
 import { type GoStart, type Progress, progressOf, progressValue, type Ref, type Seen } from "../../core/index.ts";
 import { type Folder, realClock } from "../../host/index.ts";
 import { attemptPlace, findJobs, type JobPlace, JournalError, readRecord, taskPlace } from "../../journal/index.ts";
-import {
-  type ChainStatus,
-  isAtRest,
-  type JobOnFile,
-  readJob,
-  readSettledStarted,
-  refsOf,
-  type StatusInput,
-  statusOf,
-  unfinishedStatus,
-  unreadableStatus,
-} from "./chain-status.ts";
+import { type ChainStatus, type StatusInput, statusOf, unfinishedStatus, unreadableStatus } from "./chain-status.ts";
 import { attendedBy } from "./driver-record.ts";
+import { shortName } from "./job-name.ts";
+import { isAtRest, type JobOnFile, readJob, readSettledStarted, refsOf } from "./job-on-file.ts";
 import { worldOf } from "./job-world.ts";
 import { type Project, requireOwnJob } from "./project.ts";
 
@@ -38,11 +29,12 @@ export async function jobTable(project: Project): Promise<JobTable> {
 
 /** One job. Throws JournalError where its records cannot be used. */
 export async function chainStatus(project: Project, place: JobPlace): Promise<ChainStatus> {
+  const name = shortName(project, place.id);
   const job = await readJob(project.folder, place);
-  if (job === null) return unfinishedStatus(place);
-  if (isAtRest(job)) return statusOf(job, atRest());
+  if (job === null) return unfinishedStatus(place, name);
+  if (isAtRest(job)) return statusOf(job, atRest(), name);
   const [status] = await statusesOf(project, [place]);
-  return status ?? unfinishedStatus(place);
+  return status ?? unfinishedStatus(place, name);
 }
 
 async function statusesOf(project: Project, places: readonly JobPlace[]): Promise<readonly ChainStatus[]> {
@@ -60,10 +52,11 @@ async function look(project: Project, places: readonly JobPlace[], found: Map<st
   const open: JobOnFile[] = [];
   const resting = atRest();
   for (const place of places) {
+    const name = shortName(project, place.id);
     try {
       const job = await readJob(project.folder, place);
-      if (job === null) found.set(place.id, unfinishedStatus(place));
-      else if (isAtRest(job)) found.set(place.id, statusOf(job, resting));
+      if (job === null) found.set(place.id, unfinishedStatus(place, name));
+      else if (isAtRest(job)) found.set(place.id, statusOf(job, resting, name));
       else open.push(job);
     } catch (error) {
       found.set(place.id, unreadableStatus(place, lineOf(error)));
@@ -72,7 +65,8 @@ async function look(project: Project, places: readonly JobPlace[], found: Map<st
   const seen = await observeAll(project, open);
   for (const job of open) {
     try {
-      found.set(job.place.id, statusOf(job, await inputFor(project, job, seen)));
+      const name = shortName(project, job.place.id);
+      found.set(job.place.id, statusOf(job, await inputFor(project, job, seen), name));
     } catch (error) {
       found.set(job.place.id, unreadableStatus(job.place, lineOf(error)));
     }

@@ -4,11 +4,12 @@ import { RECORD_VERSION, refOf } from "../../core/index.ts";
 import { checkHome, createStop, type JobPlace, taskPlace } from "../../journal/index.ts";
 import { advance } from "../advance.ts";
 import type { World } from "../world.ts";
-import { type ChainStatus, isAtRest, type JobOnFile, readJob } from "./chain-status.ts";
+import type { ChainStatus } from "./chain-status.ts";
+import { isAtRest, type JobOnFile, readJob } from "./job-on-file.ts";
+import { personHere } from "./job-records.ts";
 import { worldOf } from "./job-world.ts";
 import { type Project, requireOwnJob } from "./project.ts";
 import { chainStatus } from "./status.ts";
-import { personHere } from "./submit-job.ts";
 
 export interface StopRequest {
   readonly kind: "drain" | "cancel";

@@ -2,9 +2,11 @@
 import { realClock } from "../../host/index.ts";
 import { type JobPlace, taskPlace } from "../../journal/index.ts";
 import { advance } from "../advance.ts";
-import { type ChainStatus, isAtRest, readJob } from "./chain-status.ts";
+import type { ChainStatus } from "./chain-status.ts";
 import { type DriverSign, putUpSign } from "./driver-record.ts";
 import { StintError } from "./errors.ts";
+import { shortName } from "./job-name.ts";
+import { isAtRest, readJob } from "./job-on-file.ts";
 import { worldOf } from "./job-world.ts";
 import { ownerUid, type Project } from "./project.ts";
 import { chainStatus } from "./status.ts";
@@ -75,7 +77,10 @@ export async function waitForJob(project: Project, place: JobPlace, options: Wai
   for await (const status of watchJob(project, place, options)) {
     last = status;
     if (!isAtEnd(status) && realClock.monotonicMs() >= endAtMs)
-      throw new StintError("not-finished", `${place.id} is not finished: ${status.reason ?? status.state}`);
+      throw new StintError(
+        "not-finished",
+        `${shortName(project, place.id)} is not finished: ${status.reason ?? status.state}`,
+      );
   }
   return last ?? chainStatus(project, place);
 }

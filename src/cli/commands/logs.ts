@@ -1,5 +1,5 @@
 /** `stint logs`: what the attempts wrote. */
-import { findJob, followLogs, type LogStream, requireProject, StintError } from "../../chain/index.ts";
+import { attemptTable, findJob, followLogs, type LogStream, requireProject, StintError } from "../../chain/index.ts";
 import { flagOn, flagText } from "../../spec/index.ts";
 import { type CliCommand, oneJob, readArgs } from "../command.ts";
 import { here } from "../where.ts";
@@ -43,16 +43,25 @@ export const command: CliCommand = {
     };
     let shown = 0;
     let torn = false;
+    const wrote = new Set<number>();
     for await (const chunk of followLogs(project, place, options)) {
       if (chunk.attempt !== shown && attempt === null)
         terminal.out(`${torn ? "\n" : ""}==> attempt ${chunk.attempt} <==`);
       shown = chunk.attempt;
+      wrote.add(chunk.attempt);
       const to = chunk.stream === "stderr" ? "stderr" : "stdout";
       terminal.bytes(to, chunk.bytes);
       // An application killed in the middle of a line leaves it open.
       if (to === "stdout") torn = chunk.bytes.at(-1) !== NEWLINE;
     }
-    if (shown === 0) terminal.note("nothing was written yet");
+    // What never came to be a process writes nothing: its runner knows why.
+    const silent = (await attemptTable(project, place)).filter(
+      ({ number, spawnError }) =>
+        spawnError !== null && !wrote.has(number) && (attempt === null || number === options.attempt),
+    );
+    for (const { number, spawnError } of silent)
+      terminal.note(`attempt ${number}: its application could not be started: ${spawnError}`);
+    if (shown === 0 && silent.length === 0) terminal.note("nothing was written yet");
     return 0;
   },
 };

@@ -1,20 +1,21 @@
 /** `stint run`: submit, and stay attached to the end. */
-import { attemptTable, findJob, requireProject } from "../../chain/index.ts";
+import { attemptTable, findJob, requireProject, shortName } from "../../chain/index.ts";
 import { settingFlags } from "../../spec/index.ts";
 import type { CliCommand } from "../command.ts";
 import { exitStatusOf, report, summary } from "../end-report.ts";
-import { jobOptions, reportNothingToDo, submitFrom } from "../job-options.ts";
+import { hasChain, jobOptions, reportNothingToDo, submitFrom } from "../job-options.ts";
 import { toJson } from "../json.ts";
 import { followToEnd } from "../run-to-end.ts";
+import type { Terminal } from "../terminal.ts";
 import { here } from "../where.ts";
+import { listenForWishes, type Wishes } from "../wishes.ts";
 
 export const command: CliCommand = {
   name: "run",
   usage: "run [OPTIONS] (SPEC.yaml | SCRIPT [ARGS] | -- COMMAND…)",
   summary: "Runs a job as a chain of attempts, attached to its end.",
   details: [
-    "The first Ctrl-C drains (it saves, then stops; exit status 75), the second cancels (130). A lost terminal detaches: the",
-    "chain goes on by itself. The same name again continues a job, and says so when it is finished.",
+    "The first Ctrl-C drains (it saves, then stops; exit status 75), the second cancels (130). A lost terminal detaches: the chain goes on by itself. The same name again continues a job, and says so when it is finished.",
     "Exit status: 0 finished, 1 failed, held or cancelled, 2 usage, 5 someone else holds the checkpoint, 75 not finished.",
   ],
   options: jobOptions,
@@ -25,37 +26,44 @@ export const command: CliCommand = {
     ["stint run -t 01:00:00 -J sim -- ./sim", "sbatch's spellings"],
   ],
   async run(args, terminal) {
-    const submitted = await submitFrom(args, terminal, "attached");
-    const nothing = reportNothingToDo(submitted, terminal);
-    if (nothing !== null) return nothing;
-    const { result, json, quiet } = submitted;
-    if (result.kind === "total-reached" || result.kind === "dry-run") return 0;
-    const project = requireProject(here());
-    const place = await findJob(project, result.status.job);
-    if (result.kind === "there") {
-      const { status, notice } = result;
-      const goesOn = status.state === "running" || status.state === "waiting";
-      if (!quiet && notice !== null) terminal.note(notice);
-      if (!goesOn) {
-        if (json) terminal.out(toJson({ job: status, attempts: await attemptTable(project, place) }));
-        else {
-          terminal.out("it is there already, nothing was started:");
-          terminal.out(...summary(project, status));
-        }
-        return exitStatusOf(status);
-      }
-      if (!quiet) terminal.note(`${status.job} is ${status.state} already: attached to it`);
-    } else if (!quiet) terminal.note(`${status(result.kind)} ${result.status.job}`);
-    const attached = await followToEnd(project, place, terminal, { quiet, drainOnSignal: true });
-    if (attached.ended === "detached") return 75;
-    if (json) terminal.out(toJson({ job: attached.status, attempts: await attemptTable(project, place) }));
-    else if (quiet) terminal.out(...summary(project, attached.status));
-    else await report(project, place, attached.status, terminal);
-    if (attached.ended === "cancelled") return 130;
-    return attached.ended === "drained" ? 75 : exitStatusOf(attached.status);
+    // Before anything is made: a Ctrl-C that comes early must not leave half of it behind.
+    const wishes = listenForWishes();
+    try {
+      return await runAttached(args, terminal, wishes);
+    } finally {
+      wishes.close();
+    }
   },
 };
 
-function status(kind: "submitted" | "continued"): string {
-  return kind === "submitted" ? "submitted" : "goes on with";
+async function runAttached(args: readonly string[], terminal: Terminal, wishes: Wishes): Promise<number> {
+  const submitted = await submitFrom(args, terminal, { mode: "attached", signal: wishes.signal });
+  const nothing = reportNothingToDo(submitted, terminal);
+  if (nothing !== null) return nothing;
+  const { result, json, quiet } = submitted;
+  if (!hasChain(result)) return 0;
+  const project = requireProject(here());
+  const place = await findJob(project, result.status.job);
+  const name = shortName(project, place.id);
+  if (result.kind === "there") {
+    const { status, notice } = result;
+    const goesOn = status.state === "running" || status.state === "waiting";
+    if (!quiet && notice !== null) terminal.note(notice);
+    if (!goesOn) {
+      if (json) terminal.out(toJson({ job: status, attempts: await attemptTable(project, place) }));
+      else {
+        terminal.out("it is there already, nothing was started:");
+        terminal.out(...summary(project, status));
+      }
+      return exitStatusOf(status);
+    }
+    if (!quiet) terminal.note(`${name} is ${status.state} already: attached to it`);
+  } else if (!quiet) terminal.note(`${result.kind === "submitted" ? "submitted" : "goes on with"} ${name}`);
+  const attached = await followToEnd(project, place, terminal, { quiet, wishes });
+  if (attached.ended === "detached") return 75;
+  if (json) terminal.out(toJson({ job: attached.status, attempts: await attemptTable(project, place) }));
+  else if (quiet) terminal.out(...summary(project, attached.status));
+  else await report(project, place, attached.status, terminal);
+  if (attached.ended === "cancelled") return 130;
+  return attached.ended === "drained" ? 75 : exitStatusOf(attached.status);
 }

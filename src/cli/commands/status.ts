@@ -14,6 +14,7 @@ import { readSpec } from "../../journal/index.ts";
 import { flagOn } from "../../spec/index.ts";
 import { attemptCsv, attemptLines } from "../attempts-view.ts";
 import { type CliCommand, JSON_FLAG, readArgs } from "../command.ts";
+import { escapeLine } from "../escape.ts";
 import { toJson } from "../json.ts";
 import { settingLines } from "../settings-view.ts";
 import { jobCsv, jobLines, statusLines } from "../status-view.ts";
@@ -63,7 +64,7 @@ export const command: CliCommand = {
       terminal.out(toJson(await jsonOf(project, place, status, on("spec"))));
       return exit;
     }
-    terminal.out(...statusLines(status, terminal));
+    terminal.out(...statusLines(status, shortName(project, place.id), terminal));
     if (on("attempts")) {
       terminal.out("");
       terminal.out(...attemptLines(await attemptTable(project, place)));
@@ -71,7 +72,11 @@ export const command: CliCommand = {
     if (on("spec")) {
       terminal.out("");
       const found = await readSpec(project.folder, place);
-      if (found !== null) terminal.out(...settingLines(found.number, found.revision));
+      if (found !== null) {
+        const { number, revision } = found;
+        terminal.out(escapeLine(`settings, revision ${number}, by ${revision.by}`));
+        terminal.out(...settingLines(revision.spec, revision.origins));
+      }
     }
     return exit;
   },

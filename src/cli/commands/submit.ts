@@ -3,7 +3,7 @@ import { requireProject, shortName } from "../../chain/index.ts";
 import { settingFlags } from "../../spec/index.ts";
 import type { CliCommand } from "../command.ts";
 import { exitStatusOf, summary } from "../end-report.ts";
-import { jobOptions, reportNothingToDo, submitFrom } from "../job-options.ts";
+import { hasChain, jobOptions, reportNothingToDo, submitFrom } from "../job-options.ts";
 import { toJson } from "../json.ts";
 import { here } from "../where.ts";
 
@@ -23,11 +23,11 @@ export const command: CliCommand = {
     ["stint submit --dry-run stint.yaml", "only show what would be done"],
   ],
   async run(args, terminal) {
-    const submitted = await submitFrom(args, terminal, null);
+    const submitted = await submitFrom(args, terminal);
     const nothing = reportNothingToDo(submitted, terminal);
     if (nothing !== null) return nothing;
     const { result, json, quiet } = submitted;
-    if (result.kind === "total-reached" || result.kind === "dry-run") return 0;
+    if (!hasChain(result)) return 0;
     const { status } = result;
     const goesOn = status.state === "running" || status.state === "waiting";
     const exit = goesOn ? 0 : exitStatusOf(status);
@@ -40,7 +40,7 @@ export const command: CliCommand = {
     if (result.kind === "there") {
       if (!quiet && result.notice !== null) terminal.note(result.notice);
       terminal.out(`${name} is there already, nothing was started`);
-    } else terminal.out(`${result.kind === "submitted" ? "submitted" : "goes on with"} ${status.job}`);
+    } else terminal.out(`${result.kind === "submitted" ? "submitted" : "goes on with"} ${name}`);
     if (quiet) return exit;
     terminal.out(...summary(project, status));
     if (goesOn) terminal.out(`look: stint status ${name}   follow: stint logs -f ${name}`);

@@ -9,7 +9,7 @@ export {
   MARK,
   runnerEnvironment,
 } from "./environment.ts";
-export { type LocalAttempt, type LocalOptions, localScheduler } from "./local-scheduler.ts";
+export { isOrphaned, type LocalAttempt, type LocalOptions, localScheduler } from "./local-scheduler.ts";
 export { memberRunning, type OrphanQuery, queryOf } from "./orphans.ts";
 export { type LocalRecord, type LocalState, readLocalRecord, writeLocalRecord } from "./record.ts";
 export { formatLocalRef, parseLocalRef } from "./ref.ts";

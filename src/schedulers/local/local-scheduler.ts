@@ -24,7 +24,7 @@ import {
 } from "../../host/index.ts";
 import type { Allocation, Scheduler, Submission, SubmitAnswer } from "../scheduler.ts";
 import { LOCAL_LIMIT_END, LOCAL_REF, shepherdEnvironment } from "./environment.ts";
-import { endOrphans, memberRunning, queryOf } from "./orphans.ts";
+import { doubtfulMembers, endOrphans, isFolderOf, memberRunning, queryOf } from "./orphans.ts";
 import { type LocalRecord, readLocalRecord } from "./record.ts";
 import { formatLocalRef, parseLocalRef } from "./ref.ts";
 
@@ -32,6 +32,8 @@ import { formatLocalRef, parseLocalRef } from "./ref.ts";
 export interface LocalAttempt {
   readonly folder: string;
   readonly mark: string;
+  /** The shepherd whose runner became the body; null: none has. A second shepherd of the attempt is nothing beside it. */
+  readonly begunBy: Ref | null;
   /** Where it was submitted; null: not on file. */
   readonly machine: Machine | null;
   /** The application's first process; null: none, or not on file. */
@@ -58,12 +60,12 @@ export function localScheduler(options: LocalOptions): Scheduler {
     submit: (submission) => submit(submission, options.markOf(submission.attemptFolder)),
 
     async find(script) {
-      const attemptFolder = dirname(script);
-      const members = findMembers(queryOf({ mark: options.markOf(attemptFolder), application: null }));
+      const mark = options.markOf(dirname(script));
+      const members = findMembers(queryOf({ mark, application: null }));
       const shepherd =
-        memberRunning(members, "shepherd", attemptFolder) ??
+        memberRunning(members, "shepherd", mark) ??
         // Between fork and exec it is still the shell that reads the script.
-        members.find(({ pid }) => readCommandLine(pid)?.at(-1) === script);
+        members.find(({ pid }) => isScriptOf(mark, readCommandLine(pid)?.at(-1) ?? ""));
       if (shepherd === undefined || shepherd === null) return "none";
       const { pid, startTicks } = shepherd;
       return { ref: formatLocalRef({ ...thisMachine(), pid, startTicks }), cluster: null, id: String(pid) };
@@ -90,7 +92,10 @@ export function localScheduler(options: LocalOptions): Scheduler {
         return;
       }
       const attempt = await options.attemptOf(ref);
-      if (attempt !== null && shepherd.bootId === thisMachine().bootId) await endOrphans(attempt, attempt.killWaitMs);
+      if (attempt === null || shepherd.bootId !== thisMachine().bootId) return;
+      // Another shepherd's attempt: that one is on file too, or finds the word against it there.
+      if (attempt.begunBy !== ref && otherShepherd(attempt) !== null) return;
+      await endOrphans(attempt, attempt.killWaitMs);
     },
 
     // A local attempt has no steps that anybody else has started.
@@ -150,7 +155,7 @@ async function look(options: LocalOptions, ref: Ref): Promise<Seen> {
   try {
     const attempt = await options.attemptOf(ref);
     if (attempt === null) return { kind: "absent" };
-    const record = await readLocalRecord(options.folder, attempt.folder);
+    const record = await recordOf(options.folder, attempt, ref);
     if (record?.phase === "over") return ended(record, attempt);
     const machine = record?.shepherd ?? attempt.machine;
     if (machine === null || !sameMachine(machine, thisMachine()))
@@ -160,28 +165,65 @@ async function look(options: LocalOptions, ref: Ref): Promise<Seen> {
     if (aliveHere({ ...machine, ...local }) === "alive")
       return active(record?.phase ?? "pending", null, record?.limitEndAtMs ?? null);
     // It may have written its last word between our two looks.
-    const last = await readLocalRecord(options.folder, attempt.folder);
+    const last = await recordOf(options.folder, attempt, ref);
     if (last?.phase === "over") return ended(last, attempt);
-    return await withoutShepherd(attempt, last, own);
+    return withoutShepherd(attempt, ref, last, own);
   } catch (error) {
     return { kind: "unreachable", error: error instanceof Error ? error.message : String(error) };
   }
 }
 
+/** What the shepherd of that name has written. The word of another one says nothing about it: two may carry one attempt. */
+async function recordOf(folder: Folder, attempt: LocalAttempt, ref: Ref): Promise<LocalRecord | null> {
+  const record = await readLocalRecord(folder, attempt.folder);
+  return record?.ref === ref ? record : null;
+}
+
 /**
  * The shepherd died without a word. A living runner goes on as long as its limit allows: it watches its own window and
- * testifies. Whatever is left without a runner is ended before the attempt is called over (protocol §2, E).
+ * testifies. Whatever is left without a runner must be ended before the attempt is over (protocol §2, E): that is done by
+ * `kill`, on behalf of who moves the chain. Looking ends nothing.
  */
-async function withoutShepherd(attempt: LocalAttempt, record: LocalRecord | null, own: boolean): Promise<Seen> {
-  // We are that runner: the attempt lives as long as it has not testified.
-  if (own && !attempt.exited) return active("running", "its shepherd is gone", record?.limitEndAtMs ?? null);
-  const runner = memberRunning(findMembers(queryOf(attempt)), "body", attempt.folder);
+function withoutShepherd(attempt: LocalAttempt, ref: Ref, record: LocalRecord | null, own: boolean): Seen {
   const limitEndAtMs = record?.limitEndAtMs ?? null;
+  // We are that runner: the attempt lives as long as it has not testified.
+  if (own && !attempt.exited) return active("running", "its shepherd is gone", limitEndAtMs);
+  if (attempt.begunBy !== ref) {
+    const other = attempt.begunBy === null ? otherShepherd(attempt) : null;
+    if (attempt.begunBy !== null || other !== null)
+      return over({ state: LOST, text: "LOST: its shepherd died, another one has the attempt", proof: null });
+  }
+  const members = findMembers(queryOf(attempt));
+  const runner = memberRunning(members, "body", attempt.mark);
   if (runner !== null && !isOverdue(runner, record))
     return active("running", `its shepherd is gone, its runner (pid ${runner.pid}) goes on`, limitEndAtMs);
-  const left = await endOrphans(attempt, attempt.killWaitMs);
-  if (left.length > 0) return active("completing", `nothing can end its processes ${left.join(" ")}`, limitEndAtMs);
-  return over({ state: "LOST", text: "LOST: its shepherd died, all other processes of it are gone", proof: "E" });
+  if (members.length > 0) {
+    const pids = members.map(({ pid }) => pid).join(" ");
+    return over({ state: LOST, text: `LOST: nobody tends its processes ${pids}`, proof: null, final: false });
+  }
+  const doubts = doubtfulMembers(attempt);
+  if (doubts.length > 0) return { kind: "unreachable", error: doubtsSaid(doubts) };
+  return over({ state: LOST, text: "LOST: its shepherd died, all other processes of it are gone", proof: "E" });
+}
+
+/** The state of an attempt whose shepherd could say nothing. */
+const LOST = "LOST";
+
+/** Whether an answer says that an attempt's processes live on with nobody to tend them: `kill` ends them. */
+export function isOrphaned(seen: Seen | undefined): boolean {
+  return seen?.kind === "over" && seen.state === LOST && !seen.final;
+}
+
+function otherShepherd(attempt: LocalAttempt): Member | null {
+  return memberRunning(findMembers(queryOf(attempt)), "shepherd", attempt.mark);
+}
+
+function doubtsSaid(pids: readonly number[]): string {
+  return `process ${pids.join(" ")} may be left of it, or be none of it: look at it, and end it if it is`;
+}
+
+function isScriptOf(mark: string, path: string): boolean {
+  return path.endsWith("/script.sh") && isFolderOf(mark, dirname(path));
 }
 
 /** A runner that stays longer than this after its limit is taken for dead. */
@@ -218,7 +260,9 @@ function active(phase: Active["phase"], reason: string | null, limitEndAtMs: num
   return { kind: "active", phase, reason, limitEndAtMs };
 }
 
-function over(what: Pick<Over, "state" | "text" | "proof"> & Partial<Pick<Over, "exitCode" | "signal">>): Seen {
+function over(
+  what: Pick<Over, "state" | "text" | "proof"> & Partial<Pick<Over, "exitCode" | "signal" | "final">>,
+): Seen {
   return { kind: "over", exitCode: null, signal: null, cancelledByUid: null, final: true, nodes: null, ...what };
 }
 

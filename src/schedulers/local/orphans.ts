@@ -1,6 +1,14 @@
 /** What is left of an attempt without its shepherd: found by mark, session and descent, and ended. */
 import type { ProcessRef } from "../../core/index.ts";
-import { findMembers, type Member, type MemberQuery, readCommandLine, sweep, termAll } from "../../host/index.ts";
+import {
+  doubtsAbout,
+  findMembers,
+  type Member,
+  type MemberQuery,
+  readCommandLine,
+  sweep,
+  termAll,
+} from "../../host/index.ts";
 import { MARK } from "./environment.ts";
 
 export interface OrphanQuery {
@@ -22,14 +30,32 @@ export function queryOf({ mark, application, exclude = [], roots = [] }: OrphanQ
   };
 }
 
-/** The attempt's process that runs this command of the bundle, e.g. `body`; also while it is still becoming it. */
-export function memberRunning(members: readonly Member[], command: string, attemptFolder: string): Member | null {
+/**
+ * The attempt's process that runs this command of the bundle, e.g. `body`; also while it is still becoming it. Known by mark and
+ * role: a project that was moved since, or is reached by a link, has another path.
+ */
+export function memberRunning(members: readonly Member[], command: "body" | "shepherd", mark: string): Member | null {
   return (
     members.find(({ pid }) => {
       const words = readCommandLine(pid) ?? [];
-      return words.at(-2) === command && words.at(-1) === attemptFolder;
+      return words.at(-2) === command && isFolderOf(mark, words.at(-1) ?? "");
     }) ?? null
   );
+}
+
+/** Whether a path leads to the folder of the attempt with this mark (`<job uuid>/<task>/<attempt>`), wherever the job lies. */
+export function isFolderOf(mark: string, path: string): boolean {
+  const [, task, attempt] = mark.split("/");
+  const match = /\/tasks\/(\d+)\/attempts\/(\d+)$/.exec(path);
+  return match !== null && Number(match[1]) === Number(task) && Number(match[2]) === Number(attempt);
+}
+
+/**
+ * Processes that may be the attempt's and cannot be proved to be: the session of an application that has ended had their number,
+ * but such a number is given away again. Nobody ends them; while they live the attempt is not proved over.
+ */
+export function doubtfulMembers(query: OrphanQuery): readonly number[] {
+  return doubtsAbout(queryOf(query));
 }
 
 /** TERM to all, KILL to what is left after `graceMs`. Pids that nothing could end. */

@@ -34,7 +34,11 @@ export function seenEnd(job: EndedJob): Seen {
   const { row, runs } = job;
   const run = runs.at(-1);
   const recorded = run !== undefined && isFinalRun(run) ? run : null;
-  if (row === undefined && run === undefined) return { kind: "absent" };
+  if (row === undefined && run === undefined) {
+    // Forgotten by the controller, and accounting can't be asked: that is not "not there".
+    if (job.accounting === "unreachable") return { kind: "unreachable", error: "accounting can't be asked" };
+    return { kind: "absent" };
+  }
   const state = endState(row, recorded);
   const nodes = nodesOf(job);
   const together =

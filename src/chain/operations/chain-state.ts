@@ -1,0 +1,160 @@
+/** What a chain is doing and who will move it, from its records and the answers of one round. Asks nobody itself. */
+import {
+  type AttemptRecords,
+  prove,
+  type Ref,
+  refOf,
+  type Seen,
+  type Started,
+  standingDecision,
+  stopInForce,
+} from "../../core/index.ts";
+import { aliveHere } from "../../host/index.ts";
+import { commandText } from "../../spec/index.ts";
+import { isAtRest, isNothing, type JobOnFile } from "./job-on-file.ts";
+
+/**
+ * - `running`: an application is (or is about to be) at work.
+ * - `waiting`: somebody will move it: a queued job, a claimer at work, a wait for a proof; `reason` says which.
+ * - `held`: a person must look. - `stranded`: not over, and nobody will move it.
+ * - `over`: finished, stopped or cancelled; `decision` says which.
+ * - `unfinished-submit`: the submit died half-way; typing it again mends it.
+ * - `unreadable`: its records cannot be used by this version; `reason` says why.
+ */
+export type ChainState = "running" | "waiting" | "held" | "stranded" | "over" | "unfinished-submit" | "unreadable";
+
+/** The answers of one round, and what was read beside the records. */
+export interface StateInput {
+  readonly seen: ReadonlyMap<Ref, Seen>;
+  /** `started` of the newest settled attempt: its body may be about to claim the next. */
+  readonly settledStarted: Started | null;
+  /** Pid of a process here that attends the chain; null: none. */
+  readonly attendedBy: number | null;
+  readonly nowMs: number;
+  readonly nowMonotonicMs: number;
+}
+
+export interface StateNow {
+  readonly state: ChainState;
+  readonly reason: string | null;
+  /** What a person should do; null: nothing. */
+  readonly advice: string | null;
+  /** The attempt that the state speaks of; null: none yet. */
+  readonly attempt: number | null;
+}
+
+/** `name`: the job as a person types it, for what is to be done. */
+export function stateOf(job: JobOnFile, input: StateInput, name: string): StateNow {
+  const { settled, open } = job.state;
+  if (isAtRest(job)) return restOf(job, name);
+  let waiting: StateNow | null = null;
+  for (const attempt of open) {
+    if (isNothing(attempt)) continue;
+    const now = attempt.go?.what === "start" ? startedState(attempt, job, input, name) : queuedState(attempt, input);
+    // A running attempt is the news, whatever waits around it; else what waits lowest is what the chain waits for.
+    if (now !== null && now.state !== "waiting") return now;
+    waiting ??= now;
+  }
+  if (waiting !== null) return waiting;
+  const last = settled?.number ?? null;
+  if (input.settledStarted !== null && isHandingOver(input.settledStarted, input.seen))
+    return { state: "waiting", reason: `attempt ${last} is handing over`, advice: null, attempt: last };
+  if (input.attendedBy !== null)
+    return { state: "waiting", reason: `attended by process ${input.attendedBy}`, advice: null, attempt: last };
+  return {
+    state: "stranded",
+    reason:
+      last === null && open.length === 0 ? "no attempt was ever claimed" : "it is not over, and nobody will move it",
+    advice: `stint resume ${name}`,
+    attempt: open.at(-1)?.number ?? last,
+  };
+}
+
+function restOf(job: JobOnFile, name: string): StateNow {
+  const { settled } = job.state;
+  const decision = standingDecision(settled?.record ?? null, job.stops);
+  const attempt = job.lastRan?.number ?? null;
+  const stop = stopInForce(job.stops);
+  const note = job.stops.lists[0]?.ruling?.note ?? null;
+  const noted = (why: string): string => (stop === null || note === null ? why : `${why}: ${note}`);
+  const advice = (text: string): string => text.replaceAll("JOB", name);
+  if (decision?.kind === "hold")
+    return {
+      state: "held",
+      reason: decision.why,
+      advice: job.notStarted === null ? advice(decision.advice) : otherCommandAdvice(job, name),
+      attempt,
+    };
+  if (decision?.kind === "finish") return { state: "over", reason: "finished", advice: null, attempt };
+  if (decision?.kind === "stop") {
+    const next = decision.advice === null ? null : advice(decision.advice);
+    return { state: "over", reason: noted(decision.why), advice: next, attempt };
+  }
+  const why = stop === "cancel" ? "cancelled" : "drained";
+  return { state: "over", reason: noted(why), advice: advice("stint resume JOB"), attempt };
+}
+
+/** What cannot be started was mistyped, or is not there yet: the same name stands for this command alone. */
+function otherCommandAdvice(job: JobOnFile, name: string): string {
+  const text = commandText(job.spec.command);
+  const shown = text.length > 80 ? `${text.slice(0, 79)}…` : text;
+  return `when the command can be started (${shown}): stint resume ${name}; for another command: stint submit --again --name ${name} … -- COMMAND`;
+}
+
+/** An attempt whose application was let through the gate. */
+function startedState(attempt: AttemptRecords, job: JobOnFile, input: StateInput, name: string): StateNow | null {
+  const { number, started, exited } = attempt;
+  const ref = refOf(attempt);
+  const seen = ref === null ? null : (input.seen.get(ref) ?? null);
+  const body = started === null ? "elsewhere" : aliveHere(started.body);
+  const guardian = started?.guardian == null ? "gone" : aliveHere(started.guardian);
+  const lives = body === "alive" || guardian === "alive" || seen?.kind === "active";
+  const stop = stopInForce(job.stops);
+  if (exited === null && (body === "alive" || seen?.kind === "active"))
+    return { state: "running", reason: stop === null ? null : `${stop} asked for`, advice: null, attempt: number };
+  if (lives) return { state: "waiting", reason: `attempt ${number} is ending`, advice: null, attempt: number };
+  if (seen?.kind === "unreachable")
+    return { state: "waiting", reason: `the scheduler can't be asked: ${seen.error}`, advice: null, attempt: number };
+  const answer = prove({
+    attempt,
+    seen,
+    watch: null,
+    word: job.stops.words.get(number) ?? null,
+    timing: job.spec.timing,
+    nowMonotonicMs: input.nowMonotonicMs,
+  });
+  if (answer.kind !== "unprovable") return null;
+  return {
+    state: "held",
+    reason: `attempt ${number} unproved: ${answer.why}`,
+    advice: `make sure that nothing of it runs any more, then: stint resume ${name} --over ${number}`,
+    attempt: number,
+  };
+}
+
+/** An attempt that is claimed or queued. Null: nobody stands behind it. */
+function queuedState(attempt: AttemptRecords, input: StateInput): StateNow | null {
+  const { number, started, claim } = attempt;
+  const waiting = (reason: string): StateNow => ({ state: "waiting", reason, advice: null, attempt: number });
+  if (started !== null && aliveHere(started.body) === "alive") return waiting(`attempt ${number} waits for its turn`);
+  const ref = refOf(attempt);
+  if (ref === null) {
+    const claimer = claim === null ? "gone" : aliveHere(claim.by);
+    if (claimer === "alive") return waiting(`attempt ${number} is being submitted`);
+    return claimer === "elsewhere" ? waiting(`attempt ${number} was claimed on ${claim?.by.host}`) : null;
+  }
+  const seen = input.seen.get(ref);
+  if (seen?.kind === "unreachable") return waiting(`the scheduler can't be asked: ${seen.error}`);
+  if (seen?.kind !== "active") return null;
+  const begin = claim?.notBeforeMs ?? null;
+  if (seen.phase === "pending" && begin !== null && begin > input.nowMs)
+    return waiting(`attempt ${number} begins in ${Math.ceil((begin - input.nowMs) / 1000)} s (back-off)`);
+  const reason = seen.reason === null ? "" : ` (${seen.reason})`;
+  if (seen.phase !== "pending") return waiting(`attempt ${number} is starting`);
+  return waiting(`attempt ${number} is queued${reason}`);
+}
+
+function isHandingOver(started: Started, seen: ReadonlyMap<Ref, Seen>): boolean {
+  const guardian = started.guardian === null ? "gone" : aliveHere(started.guardian);
+  return aliveHere(started.body) === "alive" || guardian === "alive" || seen.get(started.ref)?.kind === "active";
+}

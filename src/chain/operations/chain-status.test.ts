@@ -1,0 +1,101 @@
+import { describe, expect, test } from "vitest";
+import { EMPTY_CARRY, type JobSpec, RECORD_VERSION, type Settled, type Stop, type Stops } from "../../core/index.ts";
+import { jobPlace } from "../../journal/index.ts";
+import { statusOf } from "./chain-status.ts";
+import type { JobOnFile } from "./job-on-file.ts";
+
+const frame = { version: RECORD_VERSION, nonce: "n" };
+const spec = {
+  command: { kind: "argv", argv: ["./sim", "--fast"] },
+  checkpoint: null,
+  total: null,
+  scheduler: "local",
+};
+
+/** A job submitted at 1,000, looked at much later. */
+function job(parts: Partial<JobOnFile>): JobOnFile {
+  return {
+    place: jobPlace("/p/.stint", "/ann/sim"),
+    spec: spec as unknown as JobSpec,
+    revision: 1,
+    submittedAtMs: 1_000,
+    stops: { lists: [], words: new Map() },
+    state: { settled: null, open: [] },
+    lastRan: null,
+    notStarted: null,
+    ...parts,
+  };
+}
+
+function stops(kind: Stop["kind"], atMs: number): Stops {
+  return { lists: [{ highest: 1, ruling: { ...frame, atMs, kind, by: "ann@here" } }], words: new Map() };
+}
+
+/** An attempt that ran for 2 s and ended at 5,000. */
+function settled(decision: Settled["decision"]): NonNullable<JobOnFile["lastRan"]> {
+  const evidence = { why: "exit 1", endedAtMs: 5_000, ref: null, progress: { state: "not-configured" } };
+  const record = {
+    ...frame,
+    atMs: 5_100,
+    verdict: "failed",
+    decision,
+    evidence: evidence as Settled["evidence"],
+    carry: { ...EMPTY_CARRY, attempts: 1, ranMs: 2_000 },
+    stopNumber: 0,
+  } as const;
+  return { number: 1, record };
+}
+
+const look = (what: JobOnFile) =>
+  statusOf(
+    what,
+    {
+      seen: new Map(),
+      progress: null,
+      firstProgress: null,
+      settledStarted: null,
+      attendedBy: null,
+      nowMs: 1_000_000,
+      nowMonotonicMs: 1_000_000,
+    },
+    "sim",
+  );
+
+describe("the time that a chain has waited ends with the chain", () => {
+  test("drained before anything of it ran", () => {
+    expect(look(job({ stops: stops("drain", 4_000) }))).toMatchObject({
+      state: "over",
+      reason: "drained",
+      endedAtMs: 4_000,
+      waitedMs: 3_000,
+    });
+  });
+
+  test("drained while it waited for its next attempt, or while it ran", () => {
+    const lastRan = settled({ kind: "stop", why: "drained", advice: "stint resume JOB" });
+    const state = { settled: lastRan, open: [] };
+    const at = (atMs: number) => look(job({ stops: stops("drain", atMs), state, lastRan }));
+    expect(at(9_000)).toMatchObject({ endedAtMs: 9_000, waitedMs: 6_000 });
+    expect(at(4_500)).toMatchObject({ endedAtMs: 5_000, waitedMs: 2_000 });
+  });
+
+  test("finished", () => {
+    const lastRan = settled({ kind: "finish" });
+    expect(look(job({ state: { settled: lastRan, open: [] }, lastRan }))).toMatchObject({ waitedMs: 2_000 });
+  });
+});
+
+describe("advice", () => {
+  const lastRan = settled({ kind: "hold", why: "exit 127", advice: "mend the cause, then: stint resume JOB" });
+  const held = { state: { settled: lastRan, open: [] }, lastRan };
+
+  test("names the job as a person types it", () => {
+    expect(look(job(held))).toMatchObject({ state: "held", advice: "mend the cause, then: stint resume sim" });
+  });
+
+  test("names a command that cannot be started, and how to give another", () => {
+    const { advice } = look(job({ ...held, notStarted: "exit 127" }));
+    expect(advice).toContain("(./sim --fast): stint resume sim;");
+    expect(advice).toContain("stint submit --again --name sim … -- COMMAND");
+  });
+});

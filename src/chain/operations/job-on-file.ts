@@ -1,0 +1,135 @@
+/** What is on file of one job, read with as few looks as possible: a list may hold thousands, most of them finished. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import {
+  type AttemptRecords,
+  type Decision,
+  type Exited,
+  type JobSpec,
+  type Ref,
+  refOf,
+  type Settled,
+  type SpecRevision,
+  type Started,
+  type Stops,
+  standingDecision,
+  stopInForce,
+} from "../../core/index.ts";
+import type { Folder } from "../../host/index.ts";
+import {
+  attemptPlace,
+  type JobPlace,
+  padded,
+  readRecord,
+  readSpec,
+  readStops,
+  readTask,
+  type TaskState,
+  taskPlace,
+} from "../../journal/index.ts";
+
+export interface JobOnFile {
+  readonly place: JobPlace;
+  readonly spec: JobSpec;
+  readonly revision: number;
+  /** Of the first revision. */
+  readonly submittedAtMs: number;
+  readonly stops: Stops;
+  readonly state: TaskState;
+  /** The newest settlement of an attempt that ran: above it lie only ones that never did. */
+  readonly lastRan: TaskState["settled"];
+  /** Why the application of that attempt could not be started at all; null: it could, or nobody is asked to look. */
+  readonly notStarted: string | null;
+}
+
+/** Reads a job's records. Null: its submit never came to its end. Throws JournalError. */
+export async function readJob(folder: Folder, place: JobPlace): Promise<JobOnFile | null> {
+  const found = await newestRevision(folder, place);
+  if (found === null) return null;
+  const state = await readTask(folder, taskPlace(place, 0));
+  // A finished chain stays finished whatever anybody wishes: most jobs of a long list need no look at their stops.
+  const finished = state.open.length === 0 && state.settled?.record.decision.kind === "finish";
+  const stops = finished ? NO_STOPS : await readStops(folder, place);
+  const { number: revision, submittedAtMs } = found;
+  const { spec } = found.revision;
+  const lastRan = await newestThatRan(folder, place, state.settled);
+  const notStarted = finished ? null : await whyNotStarted(folder, place, lastRan);
+  return { place, spec, revision, submittedAtMs, stops, state, lastRan, notStarted };
+}
+
+/** Over or held by its newest settlement, with nothing left above it: no process and no scheduler need be asked. */
+export function isAtRest(job: JobOnFile): boolean {
+  const { settled, open } = job.state;
+  const nothingAbove = open.every(isNothing);
+  const decision = standingDecision(settled?.record ?? null, job.stops);
+  if (decision === null) return stopInForce(job.stops) !== null && nothingAbove;
+  return nothingAbove && (isEnding(decision) || stopInForce(job.stops) !== null);
+}
+
+/** Refs whose answers the state of this chain depends on. */
+export function refsOf(job: JobOnFile): readonly Ref[] {
+  const refs = job.state.open.map(refOf);
+  const settledRef = job.state.settled?.record.evidence.ref ?? null;
+  return [...refs, settledRef].filter((ref): ref is Ref => ref !== null);
+}
+
+/** Withdrawn, or a folder without a claim: nothing that could move or run. */
+export function isNothing(attempt: AttemptRecords): boolean {
+  return attempt.go?.what === "withdrawn" || (attempt.claim === null && attempt.started === null);
+}
+
+/** `started` of the newest settled attempt. */
+export async function readSettledStarted(folder: Folder, job: JobOnFile): Promise<Started | null> {
+  const number = job.state.settled?.number;
+  if (number === undefined) return null;
+  return readRecord<Started>(folder, join(attemptPlace(taskPlace(job.place, 0), number).folder, "started.json"));
+}
+
+/** Successors that were queued and not needed end as never-ran above the one that says how the work went. */
+async function newestThatRan(
+  folder: Folder,
+  place: JobPlace,
+  newest: TaskState["settled"],
+): Promise<TaskState["settled"]> {
+  let settled = newest;
+  while (settled !== null && settled.record.verdict === "never-ran" && settled.record.carry.attempts > 0) {
+    const number: number = settled.number - 1;
+    const path = join(attemptPlace(taskPlace(place, 0), number).folder, "settled.json");
+    const record = await readRecord<Settled>(folder, path);
+    settled = record === null ? null : { number, record };
+  }
+  return settled ?? newest;
+}
+
+/** Only a hold is a person's affair, and only then the testimony has to be read beside the settlement. */
+async function whyNotStarted(folder: Folder, place: JobPlace, lastRan: TaskState["settled"]): Promise<string | null> {
+  const record = lastRan?.record ?? null;
+  if (lastRan === null || record === null || record.verdict !== "failed" || record.decision.kind !== "hold")
+    return null;
+  const { exitCode, why } = record.evidence;
+  if (exitCode === 126 || exitCode === 127) return why;
+  const path = join(attemptPlace(taskPlace(place, 0), lastRan.number).folder, "exited.json");
+  return (await readRecord<Exited>(folder, path))?.spawnError ?? null;
+}
+
+/**
+ * Revisions are numbered without gaps and most jobs have one: a look for the second is cheaper than a list. The names are put
+ * together by hand, since `join` is slow where thousands of jobs are read.
+ */
+async function newestRevision(
+  folder: Folder,
+  place: JobPlace,
+): Promise<{ readonly number: number; readonly revision: SpecRevision; readonly submittedAtMs: number } | null> {
+  const revision = await readRecord<SpecRevision>(folder, `${place.folder}/spec/${padded(1)}.json`);
+  if (revision === null) return null;
+  const submittedAtMs = revision.atMs;
+  if (!existsSync(`${place.folder}/spec/${padded(2)}.json`)) return { number: 1, revision, submittedAtMs };
+  const newest = await readSpec(folder, place);
+  return { number: newest?.number ?? 1, revision: newest?.revision ?? revision, submittedAtMs };
+}
+
+const NO_STOPS: Stops = { lists: [], words: new Map() };
+
+function isEnding(decision: Decision): boolean {
+  return decision.kind === "finish" || decision.kind === "stop" || decision.kind === "hold";
+}
