@@ -1,4 +1,4 @@
-import { readlink, realpath, stat } from "node:fs/promises";
+import { readlink, realpath } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { globBase } from "./name-glob.ts";
 import type { CheckpointSpec } from "./read-checkpoint.ts";
@@ -23,17 +23,6 @@ export async function resolveCheckpoint(checkpoint: CheckpointSpec, cwd: string)
   return { what: "file", path, folder: dirname(path), name: basename(path) };
 }
 
-/**
- * Are two checkpoints one and the same thing? By place; where two paths lead to one folder (bind mounts) or one file (hard
- * links), by device and inode.
- */
-export async function sameCheckpoint(a: CheckpointPlace, b: CheckpointPlace): Promise<boolean> {
-  if (a.what !== b.what) return false;
-  if (a.path === b.path) return a.name === b.name;
-  if (a.name === b.name && (await sameInode(a.folder, b.folder))) return true;
-  return a.what === "file" && (await sameInode(a.path, b.path));
-}
-
 /** `realpath` that also works for what is not there (yet): a link that leads nowhere counts as what it points to. */
 async function resolveLinks(path: string): Promise<string> {
   let current = path;
@@ -53,11 +42,6 @@ async function resolveLinks(path: string): Promise<string> {
   }
   // Links in a circle: nothing can be there, and the text is as good a name as any.
   return path;
-}
-
-async function sameInode(a: string, b: string): Promise<boolean> {
-  const [first, second] = await Promise.all([orNull(stat(a, { bigint: true })), orNull(stat(b, { bigint: true }))]);
-  return first !== null && second !== null && first.dev === second.dev && first.ino === second.ino;
 }
 
 /** Not there, no permission, a loop: for finding a name they are all the same, and reading will say which it is. */

@@ -1,5 +1,5 @@
 // The face of checkpoint: reading progress, generations, the owner record, room for the next checkpoint.
-export { type CheckpointPlace, resolveCheckpoint, sameCheckpoint } from "./checkpoint-place.ts";
+export { type CheckpointPlace, resolveCheckpoint } from "./checkpoint-place.ts";
 export { type StorageFinding, spaceFor } from "./checkpoint-space.ts";
 export { formatGenerations, type GenerationMemory, parseGenerations } from "./generations.ts";
 export {
@@ -12,6 +12,7 @@ export {
   readOwner,
   releaseOwner,
   stillOwner,
+  whyOwned,
 } from "./owner.ts";
 export { type OwnerIdentity, type OwnerPlace, type OwnerRecord, ownerPlace } from "./owner-record.ts";
 export { checkProgressRule } from "./progress-rule.ts";

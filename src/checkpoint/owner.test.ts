@@ -98,8 +98,8 @@ describe("the owner of a checkpoint", () => {
   });
 
   it.each([
-    ["alive", "which is not over", "stint cancel /me/a"],
-    ["unknown", "cannot be told from here", "stint status /me/a"],
+    ["alive", "which is not over", "stint cancel a,"],
+    ["unknown", "cannot be told from here", "stint status a"],
     ["gone-folder", "that folder is gone", "--take-checkpoint"],
   ] as const)("another task is refused while the owner is %s, and told what to do", async (answer, why, advice) => {
     const folder = memory();
@@ -107,10 +107,19 @@ describe("the owner of a checkpoint", () => {
     const claim = await claimOwner(folder, PLACE, task("b"), says(answer));
     expect(claim).toMatchObject({ owned: false, by: { taskId: "/me/a/0" } });
     if (claim.owned) return;
-    expect(claim.why).toContain("/data/state.txt belongs to task /me/a/0");
+    expect(claim.why).toContain("/data/state.txt belongs to task a/0");
     expect(claim.why).toContain(why);
     expect(claim.why).toContain(advice);
     expect([...folder.files.keys()]).toEqual([file(1), file(2)]);
+  });
+
+  it("the owner of another project is named by its folder, and is not to be cancelled by a name that means nothing here", async () => {
+    const folder = memory();
+    const there = { ...task("a"), jobFolder: "/my runs/.stint/jobs/me/a" };
+    await claimOwner(folder, PLACE, there, never);
+    const claim = await claimOwner(folder, PLACE, task("b"), says("alive"));
+    expect(claim.owned ? "" : claim.why).toContain("look with: STINT_DIR='/my runs/.stint' stint status a, or use");
+    expect(claim.owned ? "" : claim.why).not.toContain("stint cancel");
   });
 
   it("another task takes over when the owner is over, and the one before is no longer the owner", async () => {
@@ -142,7 +151,7 @@ describe("the owner of a checkpoint", () => {
     await claimOwner(folder, PLACE, task("a"), never);
     expect(await releaseOwner(folder, PLACE, task("b"))).toBe(false);
     expect(await releaseOwner(folder, PLACE, task("a"))).toBe(true);
-    expect(await readOwner(folder, PLACE)).toEqual({ kind: "none" });
+    expect(await readOwner(folder, PLACE)).toMatchObject({ kind: "released" });
     expect(await claimOwner(folder, PLACE, task("b"), never)).toMatchObject({ owned: true, number: 5 });
     expect(await releaseOwner(folder, PLACE, task("a"))).toBe(false);
   });
@@ -254,7 +263,7 @@ describe("where the records lie", () => {
     expect(await stillOwner(folder, PLACE, task("b"))).toBe(false);
     expect(await claimOwner(folder, PLACE, task("c"), never)).toMatchObject({ owned: true, number: 4 });
     expect(await releaseOwner(folder, PLACE, task("c"))).toBe(true);
-    expect(await readOwner(folder, PLACE)).toEqual({ kind: "none" });
+    expect(await readOwner(folder, PLACE)).toMatchObject({ kind: "released" });
   });
 
   it("under a short name where the checkpoint's own is too long for one more", () => {

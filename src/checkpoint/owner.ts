@@ -1,4 +1,6 @@
+import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { quoteCommand } from "../core/index.ts";
 import { errorCode, type Folder } from "../host/index.ts";
 import {
   formatOwnerRecord,
@@ -27,7 +29,10 @@ export interface ClaimOptions {
 }
 
 export type CurrentOwner =
+  /** No record was ever made. */
   | { readonly kind: "none" }
+  /** The last owner has given it free. */
+  | { readonly kind: "released"; readonly by: OwnerRecord }
   /** `record.state` is `owner`, or `claiming` while somebody is taking it over (or died doing so). */
   | { readonly kind: "task"; readonly record: OwnerRecord; readonly path: string }
   | { readonly kind: "unreadable"; readonly path: string; readonly why: string };
@@ -36,12 +41,16 @@ export type CurrentOwner =
 export async function readOwner(folder: Folder, place: OwnerPlace): Promise<CurrentOwner> {
   const { top, unreadable } = await readOwners(folder, place);
   if (unreadable !== null) return { kind: "unreadable", path: unreadable.path, why: unreadable.why };
-  if (top === null || top.record.state === "none") return { kind: "none" };
+  if (top === null) return { kind: "none" };
+  if (top.record.state === "none") return { kind: "released", by: top.record };
   return { kind: "task", record: top.record, path: top.path };
 }
 
+/** A task whatever path its job folder is reached by. */
+export type TaskIdentity = Pick<OwnerIdentity, "jobUuid" | "taskIndex">;
+
 /** May this task (still) use the checkpoint? An unreadable record is a no. To be asked after `go` and before the start. */
-export async function stillOwner(folder: Folder, place: OwnerPlace, me: OwnerIdentity): Promise<boolean> {
+export async function stillOwner(folder: Folder, place: OwnerPlace, me: TaskIdentity): Promise<boolean> {
   const { top, unreadable } = await readOwners(folder, place);
   return unreadable === null && top !== null && isMine(top, me) && top.record.state === "owner";
 }
@@ -79,7 +88,7 @@ export async function claimOwner(
     const inPlace = mine !== null && (mine.beside || !beside);
     if (inPlace && mine.record.state === "owner" && !renew)
       return { owned: true, number: mine.number, path: mine.path };
-    const refusal = await refusalBy(owners, me, judge, options);
+    const refusal = await refusalBy(owners, me, judge, options, place);
     if (refusal !== null) {
       if (mine !== null) await giveBack(folder, place, owners, me, beside);
       return refusal;
@@ -119,7 +128,7 @@ async function pause(lost: number): Promise<void> {
   if (lost > 3) await sleep(Math.min(1000, 10 * 2 ** (lost - 3)));
 }
 
-function isMine(entry: OwnerEntry, me: OwnerIdentity): boolean {
+function isMine(entry: OwnerEntry, me: TaskIdentity): boolean {
   // Not the folder: a project may be moved, and one folder has several paths on different hosts.
   return entry.record.jobUuid === me.jobUuid && entry.record.taskIndex === me.taskIndex;
 }
@@ -132,12 +141,14 @@ async function refusalBy(
   me: OwnerIdentity,
   judge: JudgeOwner,
   options: ClaimOptions,
+  place: OwnerPlace,
 ): Promise<Refusal | null> {
+  const viewer = { stintFolder: dirname(place.project.folder), user: me.taskId.split("/")[1] ?? "" };
   for (const entry of new Set([owners.top, owners.settled])) {
     if (entry === null || entry.record.state === "none" || isMine(entry, me)) continue;
     const judged = await judge(entry.record);
     if (judged === "over" || (judged === "gone-folder" && options.takenBy !== undefined)) continue;
-    return { owned: false, by: entry.record, why: whyNot(entry.record, judged) };
+    return { owned: false, by: entry.record, why: whyOwned(entry.record, judged, viewer) };
   }
   return null;
 }
@@ -206,16 +217,30 @@ async function link(
   }
 }
 
-function whyNot(owner: OwnerRecord, judged: OwnerJudgement): string {
-  // `/me/sim/0` → `/me/sim`.
-  const job = owner.taskId.replace(/\/\d+$/, "");
-  const who = `checkpoint ${owner.checkpoint} belongs to task ${owner.taskId} (${owner.jobFolder})`;
+/**
+ * Why the checkpoint is not free, and what to do, in one line, as the reader would type it: names without `/user/` where the
+ * owner is the reader's, and the other project's folder where it is another.
+ */
+export function whyOwned(
+  owner: OwnerRecord,
+  judged: OwnerJudgement,
+  viewer: { readonly stintFolder: string; readonly user: string },
+): string {
+  const own = `/${viewer.user}/`;
+  const task = owner.taskId.startsWith(own) ? owner.taskId.slice(own.length) : owner.taskId;
+  const job = task.replace(/\/\d+$/, "");
+  const home = /^(.*)\/jobs\//.exec(owner.jobFolder)?.[1] ?? viewer.stintFolder;
+  const elsewhere = home !== viewer.stintFolder;
+  const look = `${elsewhere ? `STINT_DIR=${quoteCommand([home])} ` : ""}stint status ${job}`;
+  const who = `checkpoint ${owner.checkpoint} belongs to task ${task} (${owner.jobFolder})`;
   switch (judged) {
     case "gone-folder":
       return `${who}, and that folder is gone; if nothing uses the checkpoint any more, say so with --take-checkpoint`;
     case "unknown":
-      return `${who}, and whether that is over cannot be told from here; look with: stint status ${job}`;
+      return `${who}, and whether that is over cannot be told from here; look with: ${look}`;
     default:
-      return `${who}, which is not over; wait for it, end it with: stint cancel ${job}, or use another checkpoint`;
+      return elsewhere
+        ? `${who}, which is not over; look with: ${look}, or use another checkpoint`
+        : `${who}, which is not over; wait for it, end it with: stint cancel ${job}, or use another checkpoint`;
   }
 }

@@ -56,7 +56,7 @@ export async function submitFrom(
     again: flagOn(given, "again"),
     takeCheckpoint: flagOn(given, "take-checkpoint"),
     dryRun: flagOn(given, "dry-run"),
-    ...(attached === null ? {} : { signal: attached.signal }),
+    ...(attached === null ? {} : { signal: attached.signal, attended: true }),
     onWait: (why) => terminal.note(`waiting: ${why}`),
   });
   return { prepared, result, json, quiet };

@@ -28,13 +28,19 @@ export async function runStop(
       if (!quiet) terminal.note(`waiting: ${why}`);
     },
   });
+  const unproved = result.kind === "asked" && result.status.state === "held";
   if (flagOn(parsed.given, "json")) terminal.out(toJson({ result: result.kind, job: result.status }));
   else {
-    const words = result.kind === "was-over" ? wasOver(kind, result.status) : WORDS[kind][result.kind];
+    const words =
+      result.kind === "was-over"
+        ? wasOver(kind, result.status)
+        : unproved
+          ? `${kind} is on file; whether anything of it still runs cannot be proved from here`
+          : WORDS[kind][result.kind];
     terminal.out(`${shortName(project, place.id)}: ${words}`);
-    if (!quiet && result.kind !== "asked") terminal.out(...summary(project, result.status));
+    if (!quiet && (result.kind !== "asked" || unproved)) terminal.out(...summary(project, result.status));
   }
-  return result.kind === "asked" && wait ? 75 : 0;
+  return result.kind === "asked" && (wait || unproved) ? 75 : 0;
 }
 
 /** Nothing was left to end; what it was says whether it could go on. */

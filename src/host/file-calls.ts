@@ -63,8 +63,11 @@ export const pooledCalls: FileCalls = {
   inode: async (path) => (await stat(path, { bigint: true })).ino,
 };
 
+/** One object for all calls: Node takes its fast path, and nothing is made anew for thousands of files. */
+const READ_TEXT = { encoding: "utf8", flag: "r" } as const;
+
 export const blockingCalls: FileCalls = {
-  readText: (path) => readFileSync(path, "utf8"),
+  readText: (path) => readFileSync(path, READ_TEXT),
   names: (path) => readdirSync(path),
   writeSynced(path, flags, content) {
     const file = openSync(path, flags, 0o600);

@@ -1,5 +1,4 @@
 /** Reading and creating the records of a task. State is always read from the folder; nothing is kept between calls. */
-import { join } from "node:path";
 import type {
   AttemptRecords,
   Claim,
@@ -34,11 +33,19 @@ export interface TaskState {
 
 /** Reads from the top down to the newest settlement: settlements are made in order, so all below it are settled too. */
 export async function readTask(folder: Folder, task: TaskPlace): Promise<TaskState> {
-  const numbers = await attemptNumbers(folder, task);
+  const names = (await folder.list(`${task.folder}/attempts`)) ?? [];
+  // In most tasks the highest attempt is settled: only where it is not are all the others needed in order.
+  const highest = highestAttempt(names);
+  const settled = highest === 0 ? null : await readSettled(folder, attemptPlace(task, highest));
+  if (settled !== null) return { settled: { number: highest, record: settled }, open: [] };
+  return readFromTop(folder, task, numbersOf(names));
+}
+
+async function readFromTop(folder: Folder, task: TaskPlace, numbers: readonly number[]): Promise<TaskState> {
   const open: AttemptRecords[] = [];
-  for (const number of numbers.reverse()) {
+  for (const number of numbers.toReversed()) {
     const place = attemptPlace(task, number);
-    const settled = await readRecord<Settled>(folder, join(place.folder, "settled.json"));
+    const settled = await readSettled(folder, place);
     if (settled !== null) return { settled: { number, record: settled }, open: open.reverse() };
     const names = await folder.list(place.folder);
     // A foreign file with the name of an attempt (vim tries out `4913`) is none.
@@ -49,11 +56,28 @@ export async function readTask(folder: Folder, task: TaskPlace): Promise<TaskSta
 
 /** Numbers of all attempts of a task, ascending. Foreign files are passed over. */
 export async function attemptNumbers(folder: Folder, task: TaskPlace): Promise<number[]> {
-  const names = (await folder.list(join(task.folder, "attempts"))) ?? [];
+  return numbersOf((await folder.list(`${task.folder}/attempts`)) ?? []);
+}
+
+function numbersOf(names: readonly string[]): number[] {
   return names
     .map(attemptNumberOf)
     .filter((n): n is number => n !== null && n > 0)
     .sort((a, b) => a - b);
+}
+
+/** 0: none. */
+function highestAttempt(names: readonly string[]): number {
+  let highest = 0;
+  for (const name of names) {
+    const number = attemptNumberOf(name);
+    if (number !== null && number > highest) highest = number;
+  }
+  return highest;
+}
+
+function readSettled(folder: Folder, place: AttemptPlace): Promise<Settled | null> {
+  return readRecord<Settled>(folder, `${place.folder}/settled.json`);
 }
 
 /** All records of one attempt. */
@@ -63,7 +87,7 @@ export async function readAttempt(folder: Folder, place: AttemptPlace): Promise<
 
 async function readRecords(folder: Folder, place: AttemptPlace, names: ReadonlySet<string>): Promise<AttemptRecords> {
   const read = async <T>(name: string): Promise<T | null> =>
-    names.has(name) ? readRecord<T>(folder, join(place.folder, name)) : null;
+    names.has(name) ? readRecord<T>(folder, `${place.folder}/${name}`) : null;
   return {
     number: place.number,
     claim: await read<Claim>("claim.json"),
@@ -103,7 +127,7 @@ export async function readStops(folder: Folder, job: JobPlace): Promise<Stops> {
     for (const number of numbers) {
       // Of an ancestor only the ruling one matters; of the job itself each may hold a word about an attempt.
       if (!own && number !== numbers.at(-1)) continue;
-      const stop = await readRecord<Stop>(folder, join(jobFolder, "stops", `${padded(number)}.json`));
+      const stop = await readRecord<Stop>(folder, `${jobFolder}/stops/${padded(number)}.json`);
       if (stop === null) continue;
       ruling = stop;
       if (own && stop.over !== undefined) words.set(stop.over, `${stop.by} said so in stops/${padded(number)}`);
@@ -114,7 +138,7 @@ export async function readStops(folder: Folder, job: JobPlace): Promise<Stops> {
 }
 
 async function stopNumbers(folder: Folder, jobFolder: string): Promise<number[]> {
-  const names = (await folder.list(join(jobFolder, "stops"))) ?? [];
+  const names = (await folder.list(`${jobFolder}/stops`)) ?? [];
   return names
     .map(recordNumberOf)
     .filter((n): n is number => n !== null)
@@ -123,11 +147,11 @@ async function stopNumbers(folder: Folder, jobFolder: string): Promise<number[]>
 
 /** Puts a stop on file under the next free number. Returns that number. */
 export async function createStop(folder: Folder, job: JobPlace, stop: Stop): Promise<number> {
-  const stops = join(job.folder, "stops");
+  const stops = `${job.folder}/stops`;
   await folder.makeFolder(stops);
   for (;;) {
     const number = ((await stopNumbers(folder, job.folder)).at(-1) ?? 0) + 1;
-    const { mine } = await createRecord(folder, join(stops, `${padded(number)}.json`), stop);
+    const { mine } = await createRecord(folder, `${stops}/${padded(number)}.json`, stop);
     if (mine) return number;
   }
 }
@@ -137,10 +161,10 @@ export async function readSpec(
   folder: Folder,
   job: JobPlace,
 ): Promise<{ readonly number: number; readonly revision: SpecRevision } | null> {
-  const names = (await folder.list(join(job.folder, "spec"))) ?? [];
+  const names = (await folder.list(`${job.folder}/spec`)) ?? [];
   const numbers = names.map(recordNumberOf).filter((n): n is number => n !== null);
   for (const number of numbers.sort((a, b) => b - a)) {
-    const revision = await readRecord<SpecRevision>(folder, join(job.folder, "spec", `${padded(number)}.json`));
+    const revision = await readRecord<SpecRevision>(folder, `${job.folder}/spec/${padded(number)}.json`);
     // An empty one is not there yet: the one before it still holds.
     if (revision !== null) return { number, revision };
   }
@@ -154,13 +178,13 @@ export async function createSpec(
   number: number,
   revision: SpecRevision,
 ): Promise<{ readonly mine: boolean; readonly record: SpecRevision }> {
-  await folder.makeFolder(join(job.folder, "spec"));
-  return createRecord(folder, join(job.folder, "spec", `${padded(number)}.json`), revision);
+  await folder.makeFolder(`${job.folder}/spec`);
+  return createRecord(folder, `${job.folder}/spec/${padded(number)}.json`, revision);
 }
 
 /** The environment saved at submit. */
 export async function readEnvironment(folder: Folder, job: JobPlace): Promise<Readonly<Record<string, string>>> {
-  const path = join(job.folder, "env.json");
+  const path = `${job.folder}/env.json`;
   const record = await readRecord<{ version: number; env: Record<string, string> }>(folder, path);
   if (record === null)
     throw new JournalError("missing", path, `${path} is missing: submit the job again under another name`);

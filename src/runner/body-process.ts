@@ -1,6 +1,13 @@
 /** The process that is the body of an attempt: the real parts behind its ports. */
 import { join } from "node:path";
-import { APPLICATION_FILE, type ApplicationRecord, openWorld, type World } from "../chain/index.ts";
+import {
+  APPLICATION_FILE,
+  type ApplicationRecord,
+  ensureReserve,
+  markOf,
+  openWorld,
+  type World,
+} from "../chain/index.ts";
 import { type JobSpec, RECORD_VERSION } from "../core/index.ts";
 import { endSelf, pooledFolder, processRef, realClock, spawnApplication, thisMachine } from "../host/index.ts";
 import { type AttemptPlace, checkHome, readEnvironment } from "../journal/index.ts";
@@ -14,9 +21,10 @@ import { sampleEveryMs } from "./life.ts";
 import { attemptLog } from "./log.ts";
 import { type OutputPaths, openOutput, outputOffsets, outputPaths } from "./output-files.ts";
 import { listenOutside, type RealOutside } from "./outside.ts";
+import { writesForJob } from "./own-job.ts";
 import type { BodyPorts, Objection, StartAnswer } from "./ports.ts";
 import { surviveRejections } from "./rejections.ts";
-import { ensureReserve, withReserve } from "./reserve.ts";
+import { withReserve } from "./reserve.ts";
 import { type Watchdog, watchdog } from "./watchdog.ts";
 import { limitAtOf, windowOf } from "./window.ts";
 
@@ -44,12 +52,17 @@ async function realPorts(attemptFolder: string, outside: RealOutside, log: (line
   const limitEnd = process.env[LOCAL_LIMIT_END];
   const reserve = join(place.task.folder, "reserve");
   const dog = watchdog(withReserve(plain, reserve), limitEnd === undefined ? null : Number(limitEnd));
-  const world = await openWorld(place.task.job, spec, { folder: dog.folder, log, keepsGenerations: true });
   const { uuid } = await checkHome(dog.folder, place.task.job);
+  const folder = writesForJob(dog.folder, place.task.job, uuid);
+  const world = await openWorld(place.task.job, spec, { folder, log, keepsGenerations: true });
   const allocation = await world.scheduler.here(process.env);
   if (allocation === null)
     throw new Error(`this process is in no allocation of ${spec.scheduler}: it can't run an attempt`);
-  const life = new Start(world, place, spec, allocation, dog, outside, `${uuid}/${place.task.index}/${place.number}`);
+  const mark = markOf(uuid, place);
+  // The shepherd waited until its job was removed and another one had its name.
+  if (spec.scheduler === "local" && process.env[MARK] !== mark)
+    throw new Error(`${place.task.job.folder} is another job than the one that this was started for`);
+  const life = new Start(world, place, spec, allocation, dog, outside, mark);
   return {
     world,
     place,
@@ -169,7 +182,7 @@ class Start {
   async #note(process: ApplicationRecord["process"]): Promise<void> {
     const record: ApplicationRecord = { version: RECORD_VERSION, process: { ...thisMachine(), ...process } };
     try {
-      await this.#dog.folder.replace(join(this.#place.folder, APPLICATION_FILE), `${JSON.stringify(record)}\n`);
+      await this.#world.folder.replace(join(this.#place.folder, APPLICATION_FILE), `${JSON.stringify(record)}\n`);
     } catch (error) {
       this.#world.log(`${APPLICATION_FILE}: ${error instanceof Error ? error.message : String(error)}`);
     }

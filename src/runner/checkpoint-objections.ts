@@ -1,10 +1,13 @@
 /** What the body asks about the checkpoint before it starts anything: is it ours, and can one be saved at all? */
-import { ownerPlace, readOwner, resolveCheckpoint, spaceFor } from "../checkpoint/index.ts";
+import { ownerPlace, readOwner, resolveCheckpoint, spaceFor, stillOwner } from "../checkpoint/index.ts";
 import type { JobSpec } from "../core/index.ts";
 import { type Folder, spaceAt } from "../host/index.ts";
 import type { TaskPlace } from "../journal/index.ts";
 
-/** Null: the checkpoint is this task's, or nobody's yet; else who has it. */
+/**
+ * Null: the checkpoint is this task's, or no owner was ever on file; else who has it. One that was given free (by `rm`) is not
+ * ours any more: whoever goes on must claim it first.
+ */
 export async function otherOwner(
   folder: Folder,
   spec: JobSpec,
@@ -13,11 +16,15 @@ export async function otherOwner(
 ): Promise<string | null> {
   if (spec.checkpoint === null) return null;
   const place = ownerPlace(await resolveCheckpoint(spec.checkpoint, spec.cwd), task.job.stintFolder);
+  if (await stillOwner(folder, place, { jobUuid, taskIndex: task.index })) return null;
   const owner = await readOwner(folder, place);
   if (owner.kind === "none") return null;
+  if (owner.kind === "released")
+    return `the checkpoint ${owner.by.checkpoint} was given free by ${owner.by.by}: no job owns it`;
   if (owner.kind === "unreadable") return `the owner record ${owner.path} cannot be used: ${owner.why}`;
   const { record } = owner;
-  if (record.jobUuid === jobUuid && record.taskIndex === task.index) return null;
+  if (record.jobUuid === jobUuid && record.taskIndex === task.index)
+    return `the checkpoint ${record.checkpoint} is just being claimed for this task (${owner.path})`;
   return `the checkpoint ${record.checkpoint} belongs to task ${record.taskId} (${record.jobFolder})`;
 }
 

@@ -2,6 +2,7 @@
 import { advance } from "../chain/index.ts";
 import { type Outcome, refOf, stopInForce } from "../core/index.ts";
 import { readStops, readTask } from "../journal/index.ts";
+import { isHopeless } from "./own-job.ts";
 import type { Body, BodyPorts } from "./ports.ts";
 import { windowOf } from "./window.ts";
 
@@ -14,6 +15,7 @@ export async function handOver(ports: Body): Promise<void> {
   const until = Math.min(world.clock.monotonicMs() + STAY_MS, (window.limitAtMs ?? Infinity) - 200);
   for (;;) {
     const outcome = await tryAdvance(ports);
+    if (outcome === "hopeless") return;
     if (outcome !== null && (await tried(ports, () => isDone(ports, outcome)))) return;
     const pauseMs = outcome?.kind === "waiting" ? Math.max(50, Math.min(outcome.lookAgainMs, 5_000)) : 1_000;
     if (world.clock.monotonicMs() + pauseMs > until) return;
@@ -40,17 +42,17 @@ async function isDone(ports: Body, outcome: Outcome): Promise<boolean> {
   return outcome.kind !== "waiting" || (await isOthersTurn(ports, outcome));
 }
 
-function tryAdvance(ports: BodyPorts): Promise<Outcome | null> {
+function tryAdvance(ports: BodyPorts): Promise<Outcome | "hopeless" | null> {
   return tried(ports, () => advance(ports.world, ports.place.task));
 }
 
-/** Null: it failed, and is tried again. */
-async function tried<T>({ world }: BodyPorts, action: () => Promise<T>): Promise<T | null> {
+/** Null: it failed, and is tried again. "hopeless": the job was removed, or its folder is not ours any more. */
+async function tried<T>({ world }: BodyPorts, action: () => Promise<T>): Promise<T | "hopeless" | null> {
   try {
     return await action();
   } catch (error) {
     world.log(`hand-over: ${error instanceof Error ? error.message : String(error)}`);
-    return null;
+    return isHopeless(error) ? "hopeless" : null;
   }
 }
 

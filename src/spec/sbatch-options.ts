@@ -39,6 +39,8 @@ export const refusedFlags: ReadonlyMap<string, string> = new Map([
   ["-d", "(--dependency) a chain orders its own attempts; wait for the other job with: stint wait JOB"],
   ["--requeue", "each attempt is a job of its own, so that no elapsed time is overwritten; leave it out"],
   ["--signal", "the runner itself sends TERM before the end; say how early with --margin"],
+  ["--clusters", "only the cluster of this host can be asked how a job stands; submit on a host of the other one"],
+  ["-M", "(--clusters) only the cluster of this host can be asked how a job stands; submit on a host of the other one"],
   ["--wrap", "write the command behind --"],
   ["--wait", "follow the job with: stint run, or stint wait JOB"],
   ["-W", "(--wait) follow the job with: stint run, or stint wait JOB"],
@@ -64,12 +66,22 @@ const OWN_SETTING: ReadonlyMap<string, string> = new Map([
   ["-b", "none: a chain decides when an attempt may begin"],
 ]);
 
-/** Null when the argument may be handed on to sbatch; else one line that says why not. */
+/**
+ * Null when the argument may be handed on to sbatch; else one line that says why not. sbatch takes every beginning of a long
+ * option for the whole (`--arr`), so the beginnings are refused too.
+ */
 export function refusedSbatchArgument(argument: string): string | null {
-  const option = /^(--[^=]+|-[A-Za-z])/.exec(argument)?.[1];
-  if (option === undefined) return null;
+  const given = /^(--[^=\s]+|-[A-Za-z])/.exec(argument)?.[1];
+  if (given === undefined) return null;
+  const option = wholeOption(given);
   const reason = refusedFlags.get(option);
   if (reason !== undefined) return `${option} cannot be handed on to sbatch: ${reason}`;
   const setting = OWN_SETTING.get(option);
   return setting === undefined ? null : `${option} cannot be handed on to sbatch; the setting for it is ${setting}`;
+}
+
+/** The refused option that this is, or is the beginning of; else as given. No whole option of sbatch is such a beginning. */
+function wholeOption(given: string): string {
+  if (!given.startsWith("--") || refusedFlags.has(given) || OWN_SETTING.has(given)) return given;
+  return [...refusedFlags.keys(), ...OWN_SETTING.keys()].find((option) => option.startsWith(given)) ?? given;
 }

@@ -1,5 +1,6 @@
-import { link, mkdir, readdir, rename, symlink, writeFile } from "node:fs/promises";
+import { mkdir, readdir, rename, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
   type CheckpointSpec,
@@ -8,7 +9,6 @@ import {
   readOwner,
   releaseOwner,
   resolveCheckpoint,
-  sameCheckpoint,
   stillOwner,
 } from "../../src/checkpoint/index.ts";
 import { pooledFolder } from "../../src/host/index.ts";
@@ -38,14 +38,13 @@ beforeAll(async () => {
   await symlink("folder-link/not-yet.txt", join(cwd, "dangling"));
   await symlink("round-a", join(cwd, "round-b"));
   await symlink("round-b", join(cwd, "round-a"));
-  await link(join(cwd, "real/state.txt"), join(cwd, "hard-link"));
 });
 
 afterAll(() => scratch.remove());
 
 describe("two names of one checkpoint", () => {
   const same = async (a: CheckpointSpec, b: CheckpointSpec, cwdOfB = cwd) =>
-    sameCheckpoint(await resolveCheckpoint(a, cwd), await resolveCheckpoint(b, cwdOfB));
+    isDeepStrictEqual(await resolveCheckpoint(a, cwd), await resolveCheckpoint(b, cwdOfB));
 
   it.each([
     ["real/state.txt"],
@@ -53,7 +52,6 @@ describe("two names of one checkpoint", () => {
     ["folder-link/state.txt"],
     ["file-link"],
     ["link-to-link"],
-    ["hard-link"],
   ])("%s is the checkpoint real/state.txt", async (name) => {
     expect(await same(number(name), number("real/state.txt"))).toBe(true);
   });
@@ -100,7 +98,10 @@ describe("the owner on real files", () => {
     expect(await stillOwner(folder, await by("moved/state.txt"), task("a"))).toBe(true);
     await rename(join(cwd, "moved"), join(cwd, "real"));
     expect(await releaseOwner(folder, await by("file-link"), task("a"))).toBe(true);
-    expect(await readOwner(folder, await by("real/state.txt"))).toEqual({ kind: "none" });
+    expect(await readOwner(folder, await by("real/state.txt"))).toMatchObject({
+      kind: "released",
+      by: { taskId: "/me/a/0" },
+    });
     expect((await readdir(join(cwd, "real"))).filter((name) => name.startsWith("."))).toEqual([
       ".state.txt.stint-owner.1.json",
       ".state.txt.stint-owner.2.json",

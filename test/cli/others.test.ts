@@ -83,7 +83,7 @@ test("a checkpoint whose owner's folder is gone is taken over only on a person's
 test("runner and shepherd killed: stranded, first in status with 1, mended by resume --all", async () => {
   const project = newProject();
   await project.stint(["run", "--quiet", ...QUICK, "--name", "done", "--", "true"]);
-  await project.stint(["submit", ...counting("sim", 100, ["--limit", "60s"])]);
+  await project.stint(["submit", ...counting("sim", 200, ["--limit", "60s"])]);
   await until(() => existsSync(join(project.folder, "sim.txt")), "a first save");
   const pids = await until(() => readRecord<Pids>(project, "sim", "0001", "started.json"), "the body");
   for (const pid of [pids.guardian?.pid, pids.body.pid]) if (pid !== undefined) process.kill(pid, "SIGKILL");

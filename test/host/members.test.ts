@@ -1,7 +1,16 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, expect, it } from "vitest";
 import type { ProcessRef } from "../../src/core/index.ts";
-import { findMembers, type MemberQuery, readEnvironment, readStat, subreaperPrefix } from "../../src/host/index.ts";
+import {
+  doubtsAbout,
+  findMembers,
+  type MemberQuery,
+  readEnvironment,
+  readStat,
+  subreaperPrefix,
+} from "../../src/host/index.ts";
 import { bash, eventually, numbersIn, own, start, temporaryFolder } from "./real-processes.ts";
 
 const MARK = "STINT_TEST_MARK";
@@ -176,4 +185,61 @@ it("passes over a root whose pid has been taken by a later process", () => {
   const earlier = { ...ref, startTicks: ref.startTicks - 1 };
   expect(findMembers({ ...query(earlier), mark: null })).toEqual([]);
   expect(findMembers({ ...query(ref), mark: null })[0]?.pid).toBe(ref.pid);
+});
+
+/** A leader that ends at once, and what it has left in its session: `left` writes the pids. */
+async function leaderless(left: string, count: number, mark = value): Promise<[ProcessRef, ...number[]]> {
+  const root = start(["bash", "-c", `${left}; read -r < "$GATE"`], { PIDS: pidFile, GATE: gate(), [MARK]: mark });
+  const pids = await eventually(`${count} pids`, () => numbersIn(pidFile, count));
+  for (const pid of pids) own(pid);
+  writeFileSync(gate(), "\n");
+  await eventually("the leader's end", () => readStat(root.pid) === null);
+  return [root, ...pids];
+}
+
+function gate(): string {
+  const path = `${pidFile}.gate`;
+  if (!existsSync(path)) execFileSync("mkfifo", [path]);
+  return path;
+}
+
+it("finds a whole session without its leader by one process in it that is ours", async () => {
+  const [root, bare = 0, marked = 0] = await leaderless(
+    "env -i sleep 1000 & echo $! >> $PIDS; sleep 1000 & echo $! >> $PIDS",
+    2,
+  );
+  expect(howOf(findMembers(query(root)))).toEqual({ [bare]: "session", [marked]: "session" });
+  expect(doubtsAbout(query(root))).toEqual([]);
+});
+
+it("finds a whole session without its leader by one process in it that is below ours", async () => {
+  const [root, bare = 0, child = 0] = await leaderless(
+    "env -i sleep 1000 & echo $! >> $PIDS; env -i sleep 1000 & echo $! >> $PIDS",
+    2,
+  );
+  expect(howOf(findMembers(query(root, { roots: [root, child] })))).toEqual({ [bare]: "session", [child]: "root" });
+});
+
+it("leaves a session alone whose number was given away after its leader's end, and doubts what may be ours", async () => {
+  const [stranger, other = 0, another = 0] = await leaderless(
+    "env -i sleep 1000 & echo $! >> $PIDS; env -i sleep 1000 & echo $! >> $PIDS",
+    2,
+    "other",
+  );
+  // As it looks when the number was ours before: our leader began earlier, and is gone as well.
+  const ours = { ...stranger, startTicks: stranger.startTicks - 1 };
+  expect(findMembers(query(ours))).toEqual([]);
+  expect([...doubtsAbout(query(ours))].sort()).toEqual([other, another].sort());
+  expect(findMembers(query(ours, { sessionLedUntilTicks: ours.startTicks }))).toEqual([]);
+  // What began before our leader's end can only be ours.
+  const began = Math.max(...[other, another].map((pid) => readStat(pid)?.startTicks ?? 0));
+  const found = findMembers(query(ours, { sessionLedUntilTicks: began }));
+  expect(found.map(({ pid }) => pid).sort()).toEqual([other, another].sort());
+});
+
+it("neither doubts nor takes another attempt's process in such a session", async () => {
+  const [stranger, theirs = 0] = await leaderless("sleep 1000 & echo $! >> $PIDS", 1, "other");
+  expect(readStat(theirs)?.session).toBe(stranger.pid);
+  expect(findMembers(query(stranger))).toEqual([]);
+  expect(doubtsAbout(query(stranger))).toEqual([]);
 });

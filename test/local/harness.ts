@@ -239,6 +239,13 @@ export class Project {
     );
   }
 
+  /** The decision that ended the chain; null: it goes on. */
+  async ending(): Promise<Settled["decision"] | null> {
+    const { settled } = await readTask(this.files, this.task);
+    const decision = settled?.record.decision ?? null;
+    return decision === null || decision.kind === "continue" || decision.kind === "retry" ? null : decision;
+  }
+
   async attempts(): Promise<AttemptRecords[]> {
     const numbers = await attemptNumbers(this.files, this.task);
     return Promise.all(numbers.map((number) => readAttempt(this.files, attemptPlace(this.task, number))));

@@ -1,10 +1,13 @@
-/** SIGKILL at random moments to runner, shepherd or both, until the chain has come to its end all the same. */
+/** SIGKILL at random moments to runner, shepherd, command line, or all; the chain comes to its end all the same. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { findMembers, readCommandLine, signalMembers } from "../../src/host/index.ts";
+import { CLI } from "../cli/stint.ts";
 import { expectNothingLost } from "./exactly-once.ts";
-import { COUNTER, Project } from "./harness.ts";
+import { COUNTER, eventually, Project } from "./harness.ts";
 
-const ROUNDS = process.env.STINT_FULL === undefined ? 6 : 200;
+const ROUNDS = process.env.STINT_FULL === undefined ? 10 : 200;
 
 /** Numbers between 0 and 1 from a seed that a failure prints. */
 function randomFrom(seed: number): () => number {
@@ -30,23 +33,66 @@ describe("kills at random moments", () => {
         budgets: { failures: 3, stalled: 100, preemptions: 100, attempts: 1000, wallMs: 1e9, ...budgets },
       });
       await project.advance();
-      // A driver, as an attached command is one: chains whose last processes were killed are moved on by somebody.
-      const end = project.driveToEnd(90_000);
+      const person = new Person(project);
+      const end = eventually("the end of the chain", () => project.ending(), 90_000);
       let over = false;
-      void end.finally(() => {
+      const ended = () => {
         over = true;
-      });
-      for (let kills = 0; kills < 5 && !over; kills++) {
+      };
+      end.then(ended, ended);
+      for (let kills = 0; kills < 6 && !over; kills++) {
         await new Promise((resolve) => setTimeout(resolve, 100 + random() * 900));
-        const what = ["body", "shepherd", "both"][Math.floor(random() * 3)];
-        const victims = ours(project).filter(({ command }) => what === "both" || command === what);
-        signalMembers(victims, "SIGKILL");
+        const what = ["body", "shepherd", "both", "cli", "all"][Math.floor(random() * 5)];
+        if (what === "cli" || what === "all") person.killCommand();
+        const kinds = what === "both" || what === "all" ? ["body", "shepherd"] : [what];
+        signalMembers(
+          ours(project).filter(({ command }) => kinds.includes(command)),
+          "SIGKILL",
+        );
       }
-      expect(await end).toMatchObject({ kind: "over", decision: { kind: "finish" } });
+      try {
+        expect(await end).toMatchObject({ kind: "finish" });
+      } finally {
+        await person.leave();
+      }
       expectNothingLost(project.steps(), 30);
     });
   }
 });
+
+/** Types `stint resume` and `stint wait` by turns, whatever they answer: a chain all of whose processes are killed is moved on. */
+class Person {
+  readonly #project: Project;
+  #command: ChildProcess | null = null;
+  #leaving = false;
+  readonly #done: Promise<void>;
+
+  constructor(project: Project) {
+    this.#project = project;
+    this.#done = this.#type();
+  }
+
+  killCommand(): void {
+    this.#command?.kill("SIGKILL");
+  }
+
+  async leave(): Promise<void> {
+    this.#leaving = true;
+    this.killCommand();
+    await this.#done;
+  }
+
+  async #type(): Promise<void> {
+    const { folder, job } = this.#project;
+    const env = { ...process.env, STINT_DIR: join(folder, ".stint") };
+    for (let turn = 0; !this.#leaving; turn++) {
+      const words = [turn % 2 === 0 ? "wait" : "resume", job.id];
+      const command = spawn(process.execPath, [CLI, ...words], { cwd: folder, env, stdio: "ignore" });
+      this.#command = command;
+      await new Promise((resolve) => command.once("close", resolve));
+    }
+  }
+}
 
 function ours(project: Project): { pid: number; startTicks: number; command: string }[] {
   const found = [];

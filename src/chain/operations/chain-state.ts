@@ -41,6 +41,8 @@ export interface StateNow {
   readonly advice: string | null;
   /** The attempt that the state speaks of; null: none yet. */
   readonly attempt: number | null;
+  /** A body, a guardian or a job in the scheduler that will move the chain is seen now. */
+  readonly mover: boolean;
 }
 
 /** `name`: the job as a person types it, for what is to be done. */
@@ -50,7 +52,8 @@ export function stateOf(job: JobOnFile, input: StateInput, name: string): StateN
   let waiting: StateNow | null = null;
   for (const attempt of open) {
     if (isNothing(attempt)) continue;
-    const now = attempt.go?.what === "start" ? startedState(attempt, job, input, name) : queuedState(attempt, input);
+    const now =
+      attempt.go?.what === "start" ? startedState(attempt, job, input, name) : queuedState(attempt, job, input);
     // A running attempt is the news, whatever waits around it; else what waits lowest is what the chain waits for.
     if (now !== null && now.state !== "waiting") return now;
     waiting ??= now;
@@ -58,16 +61,28 @@ export function stateOf(job: JobOnFile, input: StateInput, name: string): StateN
   if (waiting !== null) return waiting;
   const last = settled?.number ?? null;
   if (input.settledStarted !== null && isHandingOver(input.settledStarted, input.seen))
-    return { state: "waiting", reason: `attempt ${last} is handing over`, advice: null, attempt: last };
-  if (input.attendedBy !== null)
-    return { state: "waiting", reason: `attended by process ${input.attendedBy}`, advice: null, attempt: last };
+    return waits(last, `attempt ${last} is handing over`, true);
+  if (input.attendedBy !== null) return waits(last, `attended by process ${input.attendedBy}`, false);
   return {
     state: "stranded",
-    reason:
-      last === null && open.length === 0 ? "no attempt was ever claimed" : "it is not over, and nobody will move it",
+    reason: whyStranded(job),
     advice: `stint resume ${name}`,
     attempt: open.at(-1)?.number ?? last,
+    mover: false,
   };
+}
+
+function waits(attempt: number | null, reason: string, mover: boolean): StateNow {
+  return { state: "waiting", reason, advice: null, attempt, mover };
+}
+
+/** Nobody moves it: a claim that was made elsewhere and went no further says where to look. */
+function whyStranded({ state: { settled, open } }: JobOnFile): string {
+  if (settled === null && open.length === 0) return "no attempt was ever claimed";
+  const claimed = open.find((a) => !isNothing(a) && a.claim !== null && refOf(a) === null);
+  if (claimed?.claim == null || aliveHere(claimed.claim.by) !== "elsewhere")
+    return "it is not over, and nobody will move it";
+  return `attempt ${claimed.number} was claimed on ${claimed.claim.by.host} and never submitted`;
 }
 
 function restOf(job: JobOnFile, name: string): StateNow {
@@ -84,14 +99,19 @@ function restOf(job: JobOnFile, name: string): StateNow {
       reason: decision.why,
       advice: job.notStarted === null ? advice(decision.advice) : otherCommandAdvice(job, name),
       attempt,
+      mover: false,
     };
-  if (decision?.kind === "finish") return { state: "over", reason: "finished", advice: null, attempt };
-  if (decision?.kind === "stop") {
-    const next = decision.advice === null ? null : advice(decision.advice);
-    return { state: "over", reason: noted(decision.why), advice: next, attempt };
-  }
-  const why = stop === "cancel" ? "cancelled" : "drained";
-  return { state: "over", reason: noted(why), advice: advice("stint resume JOB"), attempt };
+  const over = (reason: string, next: string | null): StateNow => ({
+    state: "over",
+    reason,
+    advice: next,
+    attempt,
+    mover: false,
+  });
+  if (decision?.kind === "finish") return over("finished", null);
+  if (decision?.kind === "stop")
+    return over(noted(decision.why), decision.advice === null ? null : advice(decision.advice));
+  return over(noted(stop === "cancel" ? "cancelled" : "drained"), advice("stint resume JOB"));
 }
 
 /** What cannot be started was mistyped, or is not there yet: the same name stands for this command alone. */
@@ -111,10 +131,15 @@ function startedState(attempt: AttemptRecords, job: JobOnFile, input: StateInput
   const lives = body === "alive" || guardian === "alive" || seen?.kind === "active";
   const stop = stopInForce(job.stops);
   if (exited === null && (body === "alive" || seen?.kind === "active"))
-    return { state: "running", reason: stop === null ? null : `${stop} asked for`, advice: null, attempt: number };
-  if (lives) return { state: "waiting", reason: `attempt ${number} is ending`, advice: null, attempt: number };
-  if (seen?.kind === "unreachable")
-    return { state: "waiting", reason: `the scheduler can't be asked: ${seen.error}`, advice: null, attempt: number };
+    return {
+      state: "running",
+      reason: stop === null ? null : `${stop} asked for`,
+      advice: null,
+      attempt: number,
+      mover: true,
+    };
+  if (lives) return waits(number, `attempt ${number} is ending`, true);
+  if (seen?.kind === "unreachable") return waits(number, `the scheduler can't be asked: ${seen.error}`, false);
   const answer = prove({
     attempt,
     seen,
@@ -129,22 +154,26 @@ function startedState(attempt: AttemptRecords, job: JobOnFile, input: StateInput
     reason: `attempt ${number} unproved: ${answer.why}`,
     advice: `make sure that nothing of it runs any more, then: stint resume ${name} --over ${number}`,
     attempt: number,
+    mover: false,
   };
 }
 
 /** An attempt that is claimed or queued. Null: nobody stands behind it. */
-function queuedState(attempt: AttemptRecords, input: StateInput): StateNow | null {
+function queuedState(attempt: AttemptRecords, job: JobOnFile, input: StateInput): StateNow | null {
   const { number, started, claim } = attempt;
-  const waiting = (reason: string): StateNow => ({ state: "waiting", reason, advice: null, attempt: number });
+  const waiting = (reason: string): StateNow => waits(number, reason, true);
   if (started !== null && aliveHere(started.body) === "alive") return waiting(`attempt ${number} waits for its turn`);
   const ref = refOf(attempt);
   if (ref === null) {
     const claimer = claim === null ? "gone" : aliveHere(claim.by);
-    if (claimer === "alive") return waiting(`attempt ${number} is being submitted`);
-    return claimer === "elsewhere" ? waiting(`attempt ${number} was claimed on ${claim?.by.host}`) : null;
+    if (claimer === "alive") return waits(number, `attempt ${number} is being submitted`, false);
+    // Its claimer can't be seen from here: for as long as a submit takes it may be at it, after that nobody is.
+    const isYoung = claim !== null && Math.abs(input.nowMs - claim.atMs) < job.spec.timing.unclearMs;
+    if (claimer !== "elsewhere" || !isYoung) return null;
+    return waits(number, `attempt ${number} is being submitted on ${claim.by.host}`, false);
   }
   const seen = input.seen.get(ref);
-  if (seen?.kind === "unreachable") return waiting(`the scheduler can't be asked: ${seen.error}`);
+  if (seen?.kind === "unreachable") return waits(number, `the scheduler can't be asked: ${seen.error}`, false);
   if (seen?.kind !== "active") return null;
   const begin = claim?.notBeforeMs ?? null;
   if (seen.phase === "pending" && begin !== null && begin > input.nowMs)

@@ -1,7 +1,16 @@
 import { describe, expect, test } from "vitest";
-import { EMPTY_CARRY, type JobSpec, RECORD_VERSION, type Settled, type Stop, type Stops } from "../../core/index.ts";
+import {
+  type Claim,
+  EMPTY_CARRY,
+  type JobSpec,
+  RECORD_VERSION,
+  type Settled,
+  type Started,
+  type Stop,
+  type Stops,
+} from "../../core/index.ts";
 import { jobPlace } from "../../journal/index.ts";
-import { statusOf } from "./chain-status.ts";
+import { type StatusInput, statusOf } from "./chain-status.ts";
 import type { JobOnFile } from "./job-on-file.ts";
 
 const frame = { version: RECORD_VERSION, nonce: "n" };
@@ -46,7 +55,7 @@ function settled(decision: Settled["decision"]): NonNullable<JobOnFile["lastRan"
   return { number: 1, record };
 }
 
-const look = (what: JobOnFile) =>
+const look = (what: JobOnFile, input: Partial<StatusInput> = {}) =>
   statusOf(
     what,
     {
@@ -57,6 +66,7 @@ const look = (what: JobOnFile) =>
       attendedBy: null,
       nowMs: 1_000_000,
       nowMonotonicMs: 1_000_000,
+      ...input,
     },
     "sim",
   );
@@ -82,6 +92,42 @@ describe("the time that a chain has waited ends with the chain", () => {
   test("finished", () => {
     const lastRan = settled({ kind: "finish" });
     expect(look(job({ state: { settled: lastRan, open: [] }, lastRan }))).toMatchObject({ waitedMs: 2_000 });
+  });
+});
+
+describe("a successor that a body on another host has claimed and could not submit", () => {
+  const ref = "slurm/c/7";
+  const there = { host: "node7", machineId: "m7", bootId: "b7", pidNamespace: "p7", pid: 7, startTicks: 7 };
+  const claim = { ...frame, atMs: 1_500, by: there, specRevision: 1, basis: "ahead", after: 1, notBeforeMs: null };
+  const nothing = { submitted: null, started: null, go: null, exited: null, settled: null };
+  const lastRan = settled({ kind: "continue" });
+  const claimed = job({
+    spec: { ...spec, scheduler: "slurm", timing: { unclearMs: 80_000 } } as unknown as JobSpec,
+    state: { settled: lastRan, open: [{ number: 2, claim: claim as Claim, ...nothing }] },
+    lastRan,
+  });
+  const body = { body: there, guardian: null, ref } as Started;
+  const active = { kind: "active", phase: "running", reason: null, limitEndAtMs: null } as const;
+  const over = { kind: "absent" } as const;
+
+  test("waits for that body while its job is active", () => {
+    const now = look(claimed, { settledStarted: body, seen: new Map([[ref, active]]) });
+    expect(now).toMatchObject({ state: "waiting", reason: "attempt 1 is handing over", mover: true });
+  });
+
+  test("is stranded when its job is gone", () => {
+    const now = look(claimed, { settledStarted: body, seen: new Map([[ref, over]]) });
+    expect(now).toMatchObject({
+      state: "stranded",
+      reason: "attempt 2 was claimed on node7 and never submitted",
+      advice: "stint resume sim",
+      mover: false,
+    });
+  });
+
+  test("may be on its way for as long as a submit takes, but nobody is seen who moves it", () => {
+    const now = look(claimed, { settledStarted: body, seen: new Map([[ref, over]]), nowMs: 60_000 });
+    expect(now).toMatchObject({ state: "waiting", reason: "attempt 2 is being submitted on node7", mover: false });
   });
 });
 

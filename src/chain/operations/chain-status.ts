@@ -27,6 +27,8 @@ export interface ChainStatus {
   readonly advice: string | null;
   /** The attempt that the state speaks of; null: none yet. */
   readonly attempt: number | null;
+  /** A body, a guardian or a job in the scheduler that will move the chain is seen now. */
+  readonly mover: boolean;
   /** Attempts whose application was allowed to start, the running one included. */
   readonly attempts: number;
   readonly progress: Progress;
@@ -153,6 +155,7 @@ const EMPTY_STATUS: Omit<ChainStatus, "job" | "folder"> = {
   reason: null,
   advice: null,
   attempt: null,
+  mover: false,
   attempts: 0,
   progress: { state: "not-configured" },
   total: null,

@@ -10,11 +10,11 @@ import {
   readOwner,
   releaseOwner,
   resolveCheckpoint,
+  whyOwned,
 } from "../../checkpoint/index.ts";
 import type { JobSpec } from "../../core/index.ts";
 import { type Home, type JobPlace, placeOfAttemptFolder, readRecord, taskPlace } from "../../journal/index.ts";
 import { StintError } from "./errors.ts";
-import { shortName } from "./job-name.ts";
 import { isAtRest, readJob } from "./job-on-file.ts";
 import type { Project } from "./project.ts";
 
@@ -57,26 +57,23 @@ export async function requireFreeCheckpoint(project: Project, spec: JobSpec, tak
   const owners = await ownerPlaceOf(project, spec);
   if (owners === null) return;
   const owner = await readOwner(project.folder, owners);
-  if (owner.kind === "none") return;
+  if (owner.kind === "none" || owner.kind === "released") return;
   if (owner.kind === "unreadable")
     throw new StintError("checkpoint-owned", `the owner record ${owner.path} cannot be used: ${owner.why}`);
   const judged = await judgeOwner(project)(owner.record);
   if (judged === "over" || (judged === "gone-folder" && takenBy !== null)) return;
-  const task = shortName(project, owner.record.taskId);
-  const who = `checkpoint ${owner.record.checkpoint} belongs to task ${task} (${owner.record.jobFolder})`;
-  const job = task.replace(/\/\d+$/, "");
-  const what = {
-    "gone-folder": "and that folder is gone; if nothing runs on the checkpoint any more, say so with --take-checkpoint",
-    unknown: `and whether that is over cannot be told from here; look with: stint status ${job}`,
-    alive: `which is not over; wait for it, end it with: stint cancel ${job}, or use another checkpoint`,
-  }[judged];
-  throw new StintError("checkpoint-owned", `${who}, ${what}`);
+  throw new StintError("checkpoint-owned", whyOwned(owner.record, judged, project));
 }
 
-/** Gives the checkpoint free where this job is its owner. */
-export async function releaseCheckpoint(project: Project, place: JobPlace, spec: JobSpec, home: Home): Promise<void> {
+/** Gives the checkpoint free where this job is its owner. Returns false where it was not. */
+export async function releaseCheckpoint(
+  project: Project,
+  place: JobPlace,
+  spec: JobSpec,
+  home: Home,
+): Promise<boolean> {
   const owners = await ownerPlaceOf(project, spec);
-  if (owners !== null) await releaseOwner(project.folder, owners, identityOf(project, place, home));
+  return owners !== null && (await releaseOwner(project.folder, owners, identityOf(project, place, home)));
 }
 
 async function ownerPlaceOf(project: Project, spec: JobSpec): Promise<OwnerPlace | null> {

@@ -1,5 +1,5 @@
 /** Moving a chain on from a command: until somebody else carries it, or it has come to rest. */
-import type { Outcome } from "../../core/index.ts";
+import { type Outcome, refOf } from "../../core/index.ts";
 import { attemptPlace, readTask, type TaskPlace } from "../../journal/index.ts";
 import { advance } from "../advance.ts";
 import type { World } from "../world.ts";
@@ -16,7 +16,7 @@ export interface DriveOptions {
 
 export type Driven =
   | Outcome
-  /** A clear and lasting no of the scheduler to an attempt, in its own words. */
+  /** A clear and lasting no of the scheduler to an attempt, in its own words, and no other attempt lives. */
   | { readonly kind: "refused"; readonly error: string; readonly attempt: number };
 
 /** Longest pause between two looks at the records while a person waits. */
@@ -31,7 +31,13 @@ export async function driveUntilGoing(world: World, task: TaskPlace, options: Dr
     if (outcome.kind !== "waiting") return outcome;
     const { attempt } = outcome;
     const refusal = world.memory.refusals.get(attemptPlace(task, attempt).folder);
-    if (refusal !== undefined && !refusal.transient) return { kind: "refused", error: refusal.error, attempt };
+    if (refusal !== undefined && !refusal.transient) {
+      const living = await livingBeside(world, task, attempt);
+      if (living === null) return { kind: "refused", error: refusal.error, attempt };
+      // A successor that cannot be queued now: the body of the living one tries again.
+      options.onWait?.(`attempt ${attempt} is not queued behind attempt ${living}: ${refusal.error}`);
+      return { kind: "going", attempt: living };
+    }
     if ((await options.isRunning?.()) === true) return { kind: "going", attempt };
     if (outcome.why !== told) options.onWait?.(outcome.why);
     told = outcome.why;
@@ -40,6 +46,13 @@ export async function driveUntilGoing(world: World, task: TaskPlace, options: Dr
     await pauseUntilNews(world, task, outcome.lookAgainMs, isOver);
     if (options.signal?.aborted === true) return outcome;
   }
+}
+
+/** An attempt beside the refused one that the scheduler has: what was over of them `advance` has just settled or withdrawn. */
+async function livingBeside(world: World, task: TaskPlace, refused: number): Promise<number | null> {
+  const { open } = await readTask(world.folder, task);
+  const living = open.find((a) => a.number !== refused && a.go?.what !== "withdrawn" && refOf(a) !== null);
+  return living?.number ?? null;
 }
 
 /**

@@ -49,7 +49,7 @@ export async function* followLogs(
   let current = options.attempt ?? 0;
   for (let look = 1; ; look++) {
     const atEnd = options.follow !== true || (look % STATUS_EVERY === 0 && (await isDone(project, place, options)));
-    const begun = await begunAttempts(project, place);
+    const begun = await begunAttempts(project, place, options.attempt ?? current);
     const numbers = options.attempt === undefined ? begun : [options.attempt];
     for (const number of numbers) {
       if (number < current) continue;
@@ -133,10 +133,11 @@ function readFrom(reader: Reader, endAt: number): Uint8Array | null {
   }
 }
 
-async function begunAttempts(project: Project, place: JobPlace): Promise<readonly number[]> {
+/** From the one that is being read on: those below are done with, and there may be hundreds. */
+async function begunAttempts(project: Project, place: JobPlace, from: number): Promise<readonly number[]> {
   const begun: number[] = [];
   for (const number of await attemptNumbers(project.folder, taskPlace(place, 0)))
-    if ((await startedOf(project, place, number)) !== null) begun.push(number);
+    if (number >= from && (await startedOf(project, place, number)) !== null) begun.push(number);
   return begun;
 }
 

@@ -1,14 +1,13 @@
 /** The records that submit and resume put into a job folder beside the attempts. */
-import { randomBytes, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { type JobSpec, type Origins, RECORD_VERSION, type SpecRevision, type Stop } from "../../core/index.ts";
 import { realClock, thisMachine } from "../../host/index.ts";
 import { createRecord, type JobPlace, taskPlace } from "../../journal/index.ts";
+import { ensureReserve } from "../reserve.ts";
+import { StintError } from "./errors.ts";
 import { environmentForJob } from "./job-environment.ts";
 import type { Project, Where } from "./project.ts";
-
-/** To be freed when the disk is full, so that the end of an attempt can still be put on file. */
-const RESERVE_BYTES = 64 * 1024;
 
 /** The environment that every attempt starts from; what is there stays. */
 export async function ensureEnvironment(
@@ -24,13 +23,12 @@ export async function ensureEnvironment(
   });
 }
 
-/** Real, incompressible bytes: zeros may take no room at all. */
-export async function ensureReserve(project: Project, place: JobPlace): Promise<void> {
-  const task = taskPlace(place, 0);
-  const path = join(task.folder, "reserve");
-  if ((await project.folder.identity(path)) !== null) return;
-  await project.folder.makeFolder(task.folder);
-  await project.folder.replace(path, randomBytes(RESERVE_BYTES / 2).toString("hex"));
+/** Throws StintError `storage` where the disk is full. */
+export async function requireReserve(project: Project, place: JobPlace): Promise<void> {
+  const { folder } = taskPlace(place, 0);
+  await project.folder.makeFolder(folder);
+  const trouble = await ensureReserve(project.folder, join(folder, "reserve"));
+  if (trouble !== null) throw new StintError("storage", trouble);
 }
 
 export function revisionOf(project: Project, spec: JobSpec, origins: Origins): SpecRevision {

@@ -5,7 +5,7 @@ import { rename, rm } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { FolderError } from "../../host/index.ts";
 import { checkHome, findJobs, type JobPlace, JournalError } from "../../journal/index.ts";
-import { releaseCheckpoint } from "./checkpoint-claim.ts";
+import { claimCheckpoint, releaseCheckpoint } from "./checkpoint-claim.ts";
 import { StintError } from "./errors.ts";
 import { shortName } from "./job-name.ts";
 import { isAtRest, readJob } from "./job-on-file.ts";
@@ -23,11 +23,7 @@ export async function removeJob(project: Project, place: JobPlace): Promise<void
     (one) => one.id === place.id || one.id.startsWith(`${place.id}/`),
   );
   for (const one of jobs) await requireOver(project, one);
-  for (const one of jobs) {
-    const job = await readJob(project.folder, one);
-    const home = job === null ? null : await homeOrNull(project, one);
-    if (job !== null && home !== null) await releaseCheckpoint(project, one, job.spec, home);
-  }
+  await giveCheckpointsFree(project, jobs);
   const gone = join(project.stintFolder, `.tmp-removed-${randomUUID()}`);
   try {
     // One step for all who look: afterwards it is no job any more, however long the removal takes.
@@ -37,6 +33,27 @@ export async function removeJob(project: Project, place: JobPlace): Promise<void
     throw new FolderError("remove", place.folder, error);
   }
   forgetWorld(place);
+}
+
+/**
+ * Owner none first, then a look whether all are still at rest: a resume claims its checkpoint before it puts anything on file,
+ * and its body reads the owner after its `go`, so one of the two sees the other.
+ */
+async function giveCheckpointsFree(project: Project, places: readonly JobPlace[]): Promise<void> {
+  const takeBack: (() => Promise<void>)[] = [];
+  for (const place of places) {
+    const job = await readJob(project.folder, place);
+    const home = job === null ? null : await homeOrNull(project, place);
+    if (job === null || home === null) continue;
+    if (await releaseCheckpoint(project, place, job.spec, home))
+      takeBack.push(() => claimCheckpoint(project, place, job.spec, home));
+  }
+  try {
+    for (const place of places) await requireOver(project, place);
+  } catch (error) {
+    for (const back of takeBack) await back();
+    throw error;
+  }
 }
 
 async function requireOver(project: Project, place: JobPlace): Promise<void> {

@@ -20,9 +20,10 @@ import { type ChangedSpec, changeSpec } from "./change-spec.ts";
 import { claimCheckpoint } from "./checkpoint-claim.ts";
 import { driveUntilGoing } from "./drive.ts";
 import { StintError, toStintError } from "./errors.ts";
+import { requireHandedOver } from "./handed-over.ts";
 import { shortName } from "./job-name.ts";
 import { type JobOnFile, readJob } from "./job-on-file.ts";
-import { ensureReserve, personHere, resumeStop, revisionOf } from "./job-records.ts";
+import { personHere, requireReserve, resumeStop, revisionOf } from "./job-records.ts";
 import { forgetWorld, worldOf } from "./job-world.ts";
 import { type Project, requireOwnJob } from "./project.ts";
 import { chainStatus, jobTable } from "./status.ts";
@@ -41,7 +42,7 @@ export interface ResumeRequest {
 
 export type ResumeResult =
   | { readonly kind: "resumed"; readonly status: ChainStatus; readonly changed: readonly string[] }
-  /** It is being moved already; changed settings count from the next attempt on. */
+  /** Its body, or a job in the queue, moves it already; changed settings count from the next attempt on. */
   | { readonly kind: "goes-on"; readonly status: ChainStatus; readonly changed: readonly string[] }
   | { readonly kind: "finished"; readonly status: ChainStatus };
 
@@ -49,7 +50,8 @@ const PATIENCE_MS = 10 * 60_000;
 
 /**
  * Lets a held, stopped, drained or stranded chain go on. Throws StintError: `copied` (5), `checkpoint-owned` (5),
- * `not-owner` (5), `still-running` (5) for `over` of a living attempt, `no-such-attempt` (3), `usage` (2).
+ * `not-owner` (5), `still-running` (5) for `over` of a living attempt, `no-such-attempt` (3), `usage` (2),
+ * `refused-by-scheduler` (1); `unreachable` (4) or `not-finished` (75) when the patience ends and nobody moves it.
  */
 export async function resumeJob(project: Project, place: JobPlace, request: ResumeRequest = {}): Promise<ResumeResult> {
   requireOwnJob(place);
@@ -64,10 +66,10 @@ export async function resumeJob(project: Project, place: JobPlace, request: Resu
   if (before.decision === "finish") return { kind: "finished", status: before };
   const change = changeSpec(job.spec, request.flags ?? new Map());
   if (request.over !== undefined) await checkWord(project, job, request.over);
-  const moved = before.state === "running" || before.state === "waiting";
+  const moved = before.mover;
   const asks = request.over !== undefined || stopInForce(job.stops) !== null || !moved;
   if (asks) {
-    await ensureReserve(project, place);
+    await requireReserve(project, place);
     // A chain that was over must own its checkpoint anew before anything is claimed: one name decides.
     const takenBy = request.takeCheckpoint === true ? personHere(project) : null;
     await claimCheckpoint(project, place, change.spec, home, {
@@ -184,5 +186,15 @@ async function go(project: Project, place: JobPlace, spec: JobSpec, request: Res
       {
         hint: `correct it with: stint resume ${shortName(project, place.id)} --partition … (or --limit, --mem …)`,
       },
+    );
+  if (driven.kind !== "waiting" || request.signal?.aborted === true) return;
+  await requireHandedOver(world, project, place, driven);
+  const now = await chainStatus(project, place);
+  // Waiting, and nobody is seen who would end it: to say "goes on" would be a promise in nobody's name.
+  if (now.state === "waiting" && !now.mover)
+    throw new StintError(
+      "not-finished",
+      `${shortName(project, place.id)} does not go on yet: ${now.reason ?? driven.why}`,
+      { hint: `try again with: stint resume ${shortName(project, place.id)}` },
     );
 }

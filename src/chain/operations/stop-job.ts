@@ -26,7 +26,7 @@ export type StopResult =
   | { readonly kind: "was-over"; readonly status: ChainStatus }
   /** Over, with proof: nothing of it runs any more. */
   | { readonly kind: "stopped"; readonly status: ChainStatus }
-  /** The wish is on file; the end is not proved yet. */
+  /** The wish is on file; the end is not proved yet. `held`: only a person's word can prove it, the advice says how. */
   | { readonly kind: "asked"; readonly status: ChainStatus };
 
 /** Beyond the time that the body itself has for TERM and KILL, the scheduler is asked to end the attempt. */
@@ -65,7 +65,10 @@ async function end(world: World, project: Project, job: JobOnFile, request: Stop
   let killed = false;
   for (;;) {
     const outcome = await advance(world, taskPlace(job.place, 0));
-    if (outcome.kind === "over" || outcome.kind === "held") return true;
+    if (outcome.kind === "over") return true;
+    // Held by its decision it is at rest; held because an attempt is unproved, something may still run, and only a person's
+    // word can end that.
+    if (outcome.kind === "held") return !(await hasUnproved(project, job.place));
     const waitedMs = clock.monotonicMs() - begunMs;
     if (!wait || request.signal?.aborted === true || waitedMs >= (request.timeoutMs ?? Number.POSITIVE_INFINITY))
       return false;
@@ -79,6 +82,11 @@ async function end(world: World, project: Project, job: JobOnFile, request: Stop
     const pauseMs = outcome.kind === "waiting" ? Math.min(outcome.lookAgainMs, LONGEST_PAUSE_MS) : 200;
     await clock.sleep(Math.max(20, pauseMs));
   }
+}
+
+async function hasUnproved(project: Project, place: JobPlace): Promise<boolean> {
+  const job = await readJob(project.folder, place);
+  return job?.state.open.some((a) => a.go?.what === "start") === true;
 }
 
 /** The body did not end in its time: the scheduler ends the attempt, with all of its processes. */

@@ -21,9 +21,10 @@ import type { ChainStatus } from "./chain-status.ts";
 import { claimCheckpoint, requireFreeCheckpoint } from "./checkpoint-claim.ts";
 import { type Driven, driveUntilGoing } from "./drive.ts";
 import { StintError } from "./errors.ts";
+import { requireHandedOver } from "./handed-over.ts";
 import { shortName } from "./job-name.ts";
 import { isAtRest, type JobOnFile, readJob } from "./job-on-file.ts";
-import { ensureEnvironment, ensureReserve, personHere, resumeStop, revisionOf } from "./job-records.ts";
+import { ensureEnvironment, personHere, requireReserve, resumeStop, revisionOf } from "./job-records.ts";
 import { firstHandOver, firstScript, forgetWorld, worldOf } from "./job-world.ts";
 import { type Project, projectForSubmit, requireOwn, requireOwnJob, type Where } from "./project.ts";
 import { installRuntime, type RuntimeBundle } from "./runtime-bundle.ts";
@@ -41,6 +42,8 @@ export interface SubmitRequest extends Where {
   readonly takeCheckpoint?: boolean;
   /** Only say what would be done. */
   readonly dryRun?: boolean;
+  /** The caller stays and goes on trying (`watchJob`): when the patience ends without a scheduler's yes, that is no error. */
+  readonly attended?: boolean;
   /** How long to keep trying where the scheduler says "not now", in ms. */
   readonly patienceMs?: number;
   /** Aborted before anything was made: nothing is. Later: ends the wait for the scheduler; what was submitted stays. */
@@ -74,7 +77,8 @@ const PATIENCE_MS = 10 * 60_000;
 /**
  * Submits a job, or continues the one of that name. Throws StintError: `command-differs` (2) where the name stands for other
  * work, `checkpoint` (2) where the checkpoint cannot be used, `checkpoint-owned` (5), `copied` (5), `not-owner` (5),
- * `refused-by-scheduler` (1), `storage` (1).
+ * `refused-by-scheduler` (1), `storage` (1); `unreachable` (4) or `not-finished` (75) when the patience ends and the scheduler
+ * has taken nothing.
  */
 export async function submitJob(request: SubmitRequest): Promise<SubmitResult> {
   const project = projectForSubmit(request);
@@ -150,7 +154,7 @@ async function ensureReady(
   options: { readonly takenBy?: string | null },
 ): Promise<Home> {
   const home = await checkHome(project.folder, place);
-  await ensureReserve(project, place);
+  await requireReserve(project, place);
   await claimCheckpoint(project, place, spec, home, options);
   return home;
 }
@@ -170,6 +174,8 @@ async function settle(
     ...(request.onWait === undefined ? {} : { onWait: request.onWait }),
   });
   await requireAccepted(project, place, driven);
+  const goesOn = request.attended === true || request.signal?.aborted === true;
+  if (!goesOn) await requireHandedOver(world, project, place, driven);
   return { kind, status: await chainStatus(project, place) };
 }
 

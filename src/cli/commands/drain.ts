@@ -6,7 +6,7 @@ export const command: CliCommand = {
   name: "drain",
   usage: "drain JOB [--wait]",
   summary: "Lets the running attempt save and stop; no other one starts. Returns at once unless --wait.",
-  details: ["Exit status: 0, or 75 with --timeout when it is not proved over in time. It can be resumed."],
+  details: ["Exit status: 0, or 75 when it is not proved over in time or cannot be proved at all. It can be resumed."],
   options: [
     { key: "wait", flags: ["--wait"], takes: "nothing", help: "return only when nothing of it runs any more" },
     TIMEOUT,

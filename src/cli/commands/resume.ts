@@ -21,7 +21,7 @@ export const command: CliCommand = {
   summary: "Lets a held, stopped, drained or stranded job go on, with changed settings where given.",
   details: [
     "The budgets for failures, stalls and attempts without progress begin anew. A finished job stays finished.",
-    "Exit status: 0 it goes on (or was finished), 1 it does not, 5 its checkpoint or folder belongs to another.",
+    "Exit status: 0 it goes on (or was finished), 1 it does not, 4 the scheduler cannot be asked, 5 its checkpoint or folder belongs to another, 75 nobody moves it yet.",
   ],
   options: [
     { key: "all", flags: ["--all"], takes: "nothing", help: "mend every stranded chain of the project" },

@@ -163,7 +163,11 @@ async function look(options: LocalOptions, ref: Ref): Promise<Seen> {
     if (local.bootId !== thisMachine().bootId)
       return over({ state: "REBOOTED", text: `${machine.host} has booted since`, proof: "E" });
     if (aliveHere({ ...machine, ...local }) === "alive")
-      return active(record?.phase ?? "pending", null, record?.limitEndAtMs ?? null);
+      return active(
+        record?.phase ?? (attempt.begunBy === ref ? "running" : "pending"),
+        null,
+        record?.limitEndAtMs ?? null,
+      );
     // It may have written its last word between our two looks.
     const last = await recordOf(options.folder, attempt, ref);
     if (last?.phase === "over") return ended(last, attempt);

@@ -91,7 +91,9 @@ export function slurmScheduler(options: SlurmSchedulerOptions): SlurmScheduler {
         const cluster = await ownCluster();
         const answers =
           "error" in cluster ? allUnreachable(rest, cluster.error) : await observeJobs(commands, cluster.name, rest);
-        for (const [ref, seen] of answers) known.set(ref, { seen, atMs: now });
+        // Stamped afterwards: the answers may have taken as long as they are kept.
+        const atMs = clock.monotonicMs();
+        for (const [ref, seen] of answers) known.set(ref, { seen, atMs });
       }
       return new Map(refs.map((ref) => [ref, known.get(ref)?.seen ?? { kind: "absent" }]));
     },

@@ -1,0 +1,33 @@
+import { describe, expect, it } from "vitest";
+import { refusedSbatchArgument } from "./sbatch-options.ts";
+
+describe("an argument for sbatch", () => {
+  it.each([
+    ["--array=1-3", "--array cannot"],
+    ["--arr=1-3", "--array cannot"],
+    ["--depend=afterok:7", "--dependency cannot"],
+    ["--wra=sleep 9", "--wrap cannot"],
+    ["--clusters=other", "--clusters cannot"],
+    ["--cluster=other", "--clusters cannot"],
+    ["-Mother", "-M cannot"],
+    ["--tim=9", "the setting for it is limit"],
+    ["-t9", "the setting for it is limit"],
+    ["--b=now", "a chain decides"],
+  ])("%s is refused, as sbatch would take it", (argument, why) => {
+    expect(refusedSbatchArgument(argument)).toContain(why);
+  });
+
+  it.each([
+    ["--gres=gpu:1"],
+    ["--exclusive"],
+    ["--cluster-constraint=fast"],
+    ["--time-min=5"],
+    ["--wait-all-nodes=1"],
+    ["--wckey=lab"],
+    ["--mem-per-gpu=4G"],
+    ["-m block"],
+    ["a word"],
+  ])("%s is handed on", (argument) => {
+    expect(refusedSbatchArgument(argument)).toBeNull();
+  });
+});
