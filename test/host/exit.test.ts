@@ -4,7 +4,8 @@ import { expect, it } from "vitest";
 import { afterwards, bundleHost, temporaryFolder } from "./real-processes.ts";
 
 async function endOf(body: string): Promise<{ code: number | null; signal: string | null; tookMs: number }> {
-  const script = `import { endSelf, poolIsBusy, pooledFolder } from ${JSON.stringify(await bundleHost())};
+  const script = `import { endSelf, pooledFolder } from ${JSON.stringify(await bundleHost())};
+    const poolIsBusy = () => process.getActiveResourcesInfo().some((name) => name.startsWith("FSReq"));
     import { open } from "node:fs/promises";
     ${body}`;
   const beganAtMs = Date.now();
