@@ -1,6 +1,5 @@
 import { readlink, realpath } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
-import { globBase } from "./name-glob.ts";
 import type { CheckpointSpec } from "./read-checkpoint.ts";
 
 /** What a checkpoint is, whatever name it is reached by: links resolved, also where the file is not there yet. */
@@ -8,7 +7,7 @@ export interface CheckpointPlace {
   /** `files`: `path` is the folder they lie in. */
   readonly what: "file" | "files";
   readonly path: string;
-  /** The folder the checkpoint lies in, and its name there; for files a name made from the glob. */
+  /** The folder the checkpoint lies in, and its name there; for files one name for the whole folder. */
   readonly folder: string;
   readonly name: string;
 }
@@ -19,7 +18,8 @@ const MOST_LINKS = 40;
 export async function resolveCheckpoint(checkpoint: CheckpointSpec, cwd: string): Promise<CheckpointPlace> {
   const path = await resolveLinks(resolve(cwd, checkpoint.path));
   if (checkpoint.progress.kind === "files")
-    return { what: "files", path, folder: path, name: globBase(checkpoint.progress.glob) };
+    // Any two globs may mean the same files: whoever has one in a folder has the folder.
+    return { what: "files", path, folder: path, name: "files" };
   return { what: "file", path, folder: dirname(path), name: basename(path) };
 }
 

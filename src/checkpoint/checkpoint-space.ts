@@ -14,6 +14,7 @@ export interface StorageFinding {
     | "folder-missing"
     | "not-a-folder"
     | "not-a-file"
+    | "hard-linked"
     | "not-readable"
     | "not-writable"
     | "no-space"
@@ -93,6 +94,15 @@ async function fileFindings(path: string): Promise<readonly StorageFinding[]> {
         },
       ];
     await access(path, constants.R_OK);
+    // Under its other name it could belong to another job, and nobody would see that.
+    if (stats.nlink > 1)
+      return [
+        {
+          kind: "hard-linked",
+          severity: "error",
+          text: `the checkpoint ${path} has ${stats.nlink} hard links: one checkpoint needs one name; copy it to a file of its own`,
+        },
+      ];
   } catch (error) {
     if (errorCode(error) === "ENOENT") return [];
     return [

@@ -2,6 +2,7 @@
 export { type CheckpointPlace, resolveCheckpoint } from "./checkpoint-place.ts";
 export { type StorageFinding, spaceFor } from "./checkpoint-space.ts";
 export { formatGenerations, type GenerationMemory, parseGenerations } from "./generations.ts";
+export { jsonRuleWords } from "./json-hint.ts";
 export {
   type ClaimOptions,
   type CurrentOwner,

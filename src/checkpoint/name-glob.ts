@@ -29,19 +29,6 @@ export function isUnfinished(name: string): boolean {
   return name.startsWith(".") || name.endsWith(".tmp") || name.endsWith("~");
 }
 
-/**
- * The part of a glob that names the thing it finds: the text before its first wildcard and a `+`; where it begins with a
- * wildcard, the whole with each run of wildcards as `+`. Globs that differ only behind the first wildcard share one name.
- */
-export function globBase(glob: string): string {
-  const name = tokensOf(glob)
-    .map((token) => (token.kind === "literal" ? token.character : "+"))
-    .join("")
-    .replace(/\++/g, "+");
-  const prefix = name.indexOf("+");
-  return prefix > 0 ? name.slice(0, prefix + 1) : name;
-}
-
 function tokensOf(glob: string): readonly Token[] {
   const characters = Array.from(glob);
   const tokens: Token[] = [];

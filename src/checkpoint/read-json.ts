@@ -53,7 +53,7 @@ export function parseJsonPath(path: string): readonly Step[] | { readonly error:
   return steps;
 }
 
-function formatJsonPath(steps: readonly Step[]): string {
+export function formatJsonPath(steps: readonly Step[]): string {
   return steps
     .map((step) => {
       if (typeof step === "number") return `[${step}]`;

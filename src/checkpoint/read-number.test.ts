@@ -45,7 +45,7 @@ describe("a checkpoint that is one number", () => {
     ["Infinity", "pattern"],
     ["--5", "pattern"],
     ["1e", "pattern"],
-    ['{"step": 3}', "pattern"],
+    ['{"step": 3}', "--progress json:.step (YAML: progress: {json: .step})"],
   ])("the wordy checkpoint %j is invalid, is quoted, and names the way out", (text, hint) => {
     const reading = readNumber(text);
     expect(reading.kind).toBe("invalid");

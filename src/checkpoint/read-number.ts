@@ -1,5 +1,6 @@
 import type { Reading } from "../core/index.ts";
 import { parseDecimal } from "./decimal.ts";
+import { jsonHint } from "./json-hint.ts";
 import { quoteSeen } from "./quote-seen.ts";
 
 /**
@@ -20,6 +21,8 @@ export function readNumber(text: string): Reading {
 
 /** A pattern that would find a number in this text, where one can be guessed. */
 function hintFor(text: string): string {
+  const json = jsonHint(text);
+  if (json !== null) return `; ${json}`;
   const found = /([A-Za-z_]{1,30}[ \t]*[=:]?[ \t]*)(?:\d+)/.exec(text);
   if (found?.[1] !== undefined) return `; use progress: {pattern: '${found[1].replace(/[ \t]+/g, "\\s+")}(\\d+)'}`;
   if (/\d/.test(text)) return "; use progress: {pattern: '…(\\d+)'} to say which number counts";

@@ -2,7 +2,7 @@
 import type { AttemptRow } from "../chain/index.ts";
 import { formatBytes } from "../core/index.ts";
 import { csv, table } from "./terminal.ts";
-import { cpuSpan, exitText, moment, momentInZone, progressChange, span, zone } from "./words.ts";
+import { cpuSpan, exitText, invalidWhy, moment, momentInZone, progressChange, span, zone } from "./words.ts";
 
 export function attemptLines(rows: readonly AttemptRow[]): readonly string[] {
   if (rows.length === 0) return ["no attempt yet"];
@@ -22,7 +22,7 @@ export function attemptLines(rows: readonly AttemptRow[]): readonly string[] {
       row.memoryPeakBytes === null
         ? ""
         : `${row.memoryPeakIsLowerBound ? "≥ " : ""}${formatBytes(row.memoryPeakBytes)}`,
-      row.why ?? "",
+      whyText(row) ?? "",
     ]),
   );
 }
@@ -32,9 +32,14 @@ export function attemptLine(row: AttemptRow): string {
   const parts = [
     row.ranMs === null ? null : `ran ${span(row.ranMs)}`,
     progressChange(row) === "" ? null : `progress ${progressChange(row)}`,
-    row.why,
+    whyText(row),
   ];
   return `attempt ${row.number}: ${row.verdict ?? "open"}, ${parts.filter((part) => part !== null).join(", ")}`;
+}
+
+function whyText(row: AttemptRow): string | null {
+  const parts = [row.why, invalidWhy(row.progressAfter, row.why)].filter((part) => part !== null);
+  return parts.length === 0 ? null : parts.join("; ");
 }
 
 export function attemptCsv(rows: readonly AttemptRow[]): string {

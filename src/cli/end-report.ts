@@ -4,12 +4,12 @@ import type { JobPlace } from "../journal/index.ts";
 import { attemptLines } from "./attempts-view.ts";
 import { escapeLine } from "./escape.ts";
 import type { Terminal } from "./terminal.ts";
-import { progressText, span } from "./words.ts";
+import { invalidWhy, progressCell, progressText, span } from "./words.ts";
 
 /** One line on how the chain stands, and one on what to do, where something is to be done. */
 export function summary(project: Project, status: ChainStatus): readonly string[] {
   const name = shortName(project, status.job);
-  const progress = progressText(status);
+  const progress = invalidWhy(status.progress, status.reason) === null ? progressCell(status) : progressText(status);
   const facts = [
     `${status.attempts} ${status.attempts === 1 ? "attempt" : "attempts"}`,
     progress === "" ? "" : `progress ${progress}`,

@@ -47,6 +47,15 @@ export async function submitFrom(
   const json = flagOn(given, "json");
   const quiet = flagOn(given, "quiet");
   if (!quiet) for (const notice of prepared.notices) terminal.note(notice);
+  const cutShort = (): void => {
+    const name = prepared.job.split("/").slice(2).join("/");
+    terminal.note(
+      `interrupted; where stint status lists ${name}: stint resume ${name} goes on, stint cancel ${name} and then stint rm ${name} ends it`,
+    );
+    process.exit(130);
+  };
+  // An attached command hears its signals itself.
+  if (attached === null) process.once("SIGINT", cutShort);
   const result = await submitJob({
     ...where,
     job: prepared.job,
@@ -58,7 +67,7 @@ export async function submitFrom(
     dryRun: flagOn(given, "dry-run"),
     ...(attached === null ? {} : { signal: attached.signal, attended: true }),
     onWait: (why) => terminal.note(`waiting: ${why}`),
-  });
+  }).finally(() => process.off("SIGINT", cutShort));
   return { prepared, result, json, quiet };
 }
 

@@ -13,7 +13,7 @@ import type { JobPlace } from "../journal/index.ts";
 import { attemptLine } from "./attempts-view.ts";
 import type { Terminal } from "./terminal.ts";
 import type { Wishes } from "./wishes.ts";
-import { progressText, span, windowLeft } from "./words.ts";
+import { moment, progressText, span, windowLeft } from "./words.ts";
 
 export interface Attached {
   readonly status: ChainStatus;
@@ -87,11 +87,13 @@ class Teller {
 
   async tell(status: ChainStatus): Promise<void> {
     if (this.#quiet) return;
-    const state = `${status.state} ${status.attempt} ${status.reason} ${status.verdict}`;
+    // Once for each wait, not for each of its seconds.
+    const state = `${status.state} ${status.attempt} ${status.reason?.replace(COUNTDOWN, "")} ${status.verdict}`;
     if (state !== this.#state) {
       this.#state = state;
       for (const row of await this.#newlySettled()) this.#terminal.note(attemptLine(row));
-      const begun = status.state === "running" ? `attempt ${status.attempt} runs` : (status.reason ?? status.state);
+      const begun =
+        status.state === "running" ? `attempt ${status.attempt} runs` : withEnd(status.reason ?? status.state);
       if (!this.#terminal.live && !isAtEnd(status)) this.#terminal.note(begun);
     }
     this.#terminal.line(isAtEnd(status) ? null : liveLine(this.#name, status));
@@ -110,6 +112,14 @@ class Teller {
       (row) => row.verdict !== "never-ran" || row.withdrawn === null || !EXPECTED.has(row.withdrawn),
     );
   }
+}
+
+const COUNTDOWN = / in (\d+) s(?= \(back-off\))/;
+
+/** A line that stays says when the wait ends. */
+function withEnd(reason: string): string {
+  const seconds = COUNTDOWN.exec(reason)?.[1];
+  return seconds === undefined ? reason : `${reason}, at ${moment(Date.now() + Number(seconds) * 1_000)}`;
 }
 
 /** Withdrawals that are part of every chain's end. */

@@ -2,7 +2,7 @@
 import type { ChainStatus } from "../chain/index.ts";
 import { escapeLine } from "./escape.ts";
 import { csv, type Terminal, table } from "./terminal.ts";
-import { cpuSpan, momentInZone, progressText, span, stateText, windowLeft } from "./words.ts";
+import { cpuSpan, invalidWhy, momentInZone, progressCell, progressText, span, stateText, windowLeft } from "./words.ts";
 
 const HEADINGS = ["JOB", "STATE", "ATTEMPT", "PROGRESS", "WINDOW LEFT", "ETA", "RAN", "WAITED", "WHY"];
 
@@ -18,12 +18,16 @@ export function jobLines(
       nameOf(job.job),
       stateText(job, terminal),
       job.attempt === null ? "" : String(job.attempt),
-      progressText(job),
+      progressCell(job),
       windowLeft(job, nowMs),
       span(job.etaMs),
       span(job.ranMs),
       span(job.waitedMs),
-      [job.reason, job.advice === null || job.state === "over" ? null : `→ ${job.advice}`]
+      [
+        job.reason,
+        invalidWhy(job.progress, job.reason),
+        job.advice === null || job.state === "over" ? null : `→ ${job.advice}`,
+      ]
         .filter((part) => part !== null)
         .join(" "),
     ]),
@@ -40,7 +44,7 @@ export function statusLines(job: ChainStatus, name: string, terminal: Terminal):
     ["state", `${stateText(job, terminal)}${job.reason === null ? "" : `: ${job.reason}`}`],
     ["next", job.advice ?? ""],
     ["attempt", attemptText(job)],
-    ["progress", progressText(job)],
+    ["progress", invalidWhy(job.progress, `${job.reason} ${job.why}`) === null ? progressCell(job) : progressText(job)],
     ["window left", window],
     ["ETA", job.etaMs === null ? "" : `${span(job.etaMs)} of run time`],
     ["ran", span(job.ranMs)],

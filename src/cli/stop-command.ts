@@ -25,7 +25,7 @@ export async function runStop(
     wait,
     ...(timeout === null ? {} : { timeoutMs: readDuration("--timeout", timeout) }),
     onWait: (why) => {
-      if (!quiet) terminal.note(`waiting: ${why}`);
+      if (!quiet) terminal.note(why.startsWith("ending ") ? why : `waiting: ${why}`);
     },
   });
   const unproved = result.kind === "asked" && result.status.state === "held";

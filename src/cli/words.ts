@@ -2,7 +2,7 @@
 
 import type { AttemptRow, ChainStatus } from "../chain/index.ts";
 import { StintError } from "../chain/index.ts";
-import { formatDuration, formatProgress, parseDuration } from "../core/index.ts";
+import { formatDuration, formatProgress, type Progress, parseDuration } from "../core/index.ts";
 import type { Colour, Terminal } from "./terminal.ts";
 
 /** Whole seconds from ten seconds on, tenths below. Empty for null. */
@@ -46,6 +46,17 @@ export function windowLeft(status: ChainStatus, nowMs: number): string {
   return status.windowEndAtMs === null ? "" : span(Math.max(0, status.windowEndAtMs - nowMs));
 }
 
+/** As progressText, for a line that says the reason elsewhere. */
+export function progressCell(status: ChainStatus): string {
+  return status.progress.state === "invalid" ? "invalid" : progressText(status);
+}
+
+/** Why a checkpoint is invalid, unless `said` says it already; else null. */
+export function invalidWhy(progress: Progress | null, said: string | null): string | null {
+  if (progress?.state !== "invalid" || said?.includes(progress.why) === true) return null;
+  return `checkpoint invalid: ${progress.why}`;
+}
+
 const STATE_COLOURS: Readonly<Record<ChainStatus["state"], Colour>> = {
   stranded: "red",
   unreadable: "red",
@@ -70,7 +81,8 @@ export function exitText(row: AttemptRow): string {
 export function progressChange(row: AttemptRow): string {
   const { progressBefore: before, progressAfter: after } = row;
   if (after === null || after.state === "not-configured") return before === null ? "" : String(before);
-  return `${before ?? 0} → ${formatProgress(after, null)}`;
+  // The reason stands beside it.
+  return `${before ?? 0} → ${after.state === "invalid" ? "invalid" : formatProgress(after, null)}`;
 }
 
 /** A duration given to an option. Throws StintError `usage`. */

@@ -372,10 +372,11 @@ function conclude(view: View, decision: Decision | null, stop: "drain" | "cancel
   // A successor of a body that is about to start runs after it, whatever the decision below says of the next start.
   const own = view.topUp ? view.open.find((a) => a.number === view.me) : undefined;
   const ahead = above.length > 0 || survey.running !== null || (own !== undefined && own.go?.what !== "withdrawn");
-  return claimNext(view, decision, ahead);
+  const runsBelow = survey.running !== null || (own !== undefined && own.go?.what !== "withdrawn");
+  return claimNext(view, decision, ahead, runsBelow);
 }
 
-function claimNext(view: View, decision: Decision | null, ahead: boolean): Step {
+function claimNext(view: View, decision: Decision | null, ahead: boolean, runsBelow: boolean): Step {
   const top = view.open.at(-1);
   const unclaimed = view.open.find((a) => a.claim === null && a.started === null && a.number === top?.number);
   const highest = top?.number ?? view.settled?.number ?? 0;
@@ -386,7 +387,8 @@ function claimNext(view: View, decision: Decision | null, ahead: boolean): Step 
     attempt: unclaimed?.number ?? highest + 1,
     basis: ahead ? "ahead" : resumed ? "resume" : untouched ? "first" : "after",
     after: view.settled?.number ?? 0,
-    notBeforeMs: !ahead && decision?.kind === "retry" ? decision.notBeforeMs : null,
+    // With nothing at work below it, every start waits for the time that the decision below names.
+    notBeforeMs: !runsBelow && decision?.kind === "retry" ? decision.notBeforeMs : null,
   };
 }
 

@@ -142,7 +142,11 @@ function freeze(find: () => readonly Member[], clock: Clock, endAtMs: number): r
     for (const member of fresh) frozen.set(keyOf(member), member);
     if (clock.monotonicMs() >= endAtMs) break;
   }
-  return [...frozen.values()];
+  // Stopped, a process shows what it is: one that was taken for a member in the middle of an exec is let go again.
+  const members = new Set(find().map(keyOf));
+  const strangers = [...frozen.values()].filter((member) => !members.has(keyOf(member)));
+  signalMembers(strangers, "SIGCONT");
+  return [...frozen.values()].filter((member) => members.has(keyOf(member)));
 }
 
 function keyOf(member: Signalled): string {

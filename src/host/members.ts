@@ -1,6 +1,6 @@
 import type { ProcessRef } from "../core/index.ts";
 import { pidsInCgroup } from "./cgroup.ts";
-import { hasEnded, type ProcessStat, readEnvironment, readStat } from "./proc.ts";
+import { hasEnded, type ProcessStat, readCommandLine, readEnvironment, readStat } from "./proc.ts";
 import { childrenByParent, readAllStats, walkTree } from "./tree.ts";
 
 /** What an attempt's processes have in common. */
@@ -92,6 +92,11 @@ function pidOfRoot(root: ProcessRef | number): number | null {
 
 type Belonging = "ours" | "foreign" | "unmarked";
 
+/** An exec is over within this many short sleeps; a process that hides its arguments for longer is what it seems. */
+const MOST_NAPS = 30;
+const NAP_MS = 1;
+const NAP = new Int32Array(new SharedArrayBuffer(4));
+
 class Search {
   readonly found = new Map<number, Member>();
   readonly #query: MemberQuery;
@@ -172,12 +177,30 @@ class Search {
   descend(stat: ProcessStat): boolean {
     const isRoot = this.#roots.has(stat.pid);
     if (this.#excludedTrees.has(stat.pid)) return false;
-    if (!isRoot && !this.#excluded.has(stat.pid) && this.#belonging(stat) === "foreign") return false;
+    if (!isRoot && !this.#excluded.has(stat.pid) && this.#certainBelonging(stat) === "foreign") return false;
     if (!hasEnded(stat) && !this.#excluded.has(stat.pid)) {
       const { pid, startTicks, state, processGroup } = stat;
       this.found.set(pid, { pid, startTicks, state, processGroup, how: this.#how(stat) });
     }
     return true;
+  }
+
+  /**
+   * In the middle of an exec a process shows no environment for a moment, and would pass for unmarked: by descent alone it
+   * is taken only when it has shown its arguments, and its environment after them.
+   */
+  #certainBelonging(stat: ProcessStat): Belonging {
+    const first = this.#belonging(stat);
+    if (first !== "unmarked" || stat.virtualBytes === 0 || this.#query.mark === null) return first;
+    let belonging: Belonging = first;
+    for (let naps = 0; naps <= MOST_NAPS; naps++) {
+      const shown = (readCommandLine(stat.pid) ?? []).length > 0;
+      belonging = this.#readBelonging(stat);
+      if (shown || belonging !== "unmarked") break;
+      Atomics.wait(NAP, 0, 0, NAP_MS);
+    }
+    this.#belongings.set(stat.pid, belonging);
+    return belonging;
   }
 
   #how(stat: ProcessStat): Member["how"] {

@@ -36,7 +36,8 @@ export async function spaceTrouble(spec: JobSpec, log: (line: string) => void): 
   if (spec.checkpoint === null) return null;
   const findings = await spaceFor(spec.checkpoint, spec.cwd);
   for (const { kind, severity, text } of findings) {
-    const mayPass = severity !== "error" || kind === "folder-missing" || kind === "not-readable";
+    const mayPass =
+      severity !== "error" || kind === "folder-missing" || kind === "not-readable" || kind === "hard-linked";
     if (!mayPass && (kind !== "no-space" || (await isFull(spec)))) return text;
     log(`warning: ${text}`);
   }

@@ -1,8 +1,10 @@
 /** The shepherd's last task: the chain goes on, whoever died. */
 import { join } from "node:path";
 import { advance, type World } from "../chain/index.ts";
-import { type Outcome, refOf, type Settled } from "../core/index.ts";
+import { type Outcome, type Ref, refOf, type Settled } from "../core/index.ts";
+import { aliveHere, thisMachine } from "../host/index.ts";
 import { type AttemptPlace, attemptNumbers, attemptPlace, readAttempt, readRecord } from "../journal/index.ts";
+import { parseLocalRef } from "../schedulers/index.ts";
 import { isHopeless } from "./own-job.ts";
 
 /** A shepherd stays this long to get its chain moved. */
@@ -21,7 +23,15 @@ export async function isMovedOn(world: World, place: AttemptPlace): Promise<bool
   const highest = (await attemptNumbers(world.folder, place.task)).at(-1) ?? place.number;
   if (highest <= place.number) return !goesOn;
   const above = await readAttempt(world.folder, attemptPlace(place.task, highest));
-  return above.settled !== null || (goesOn && refOf(above) !== null && above.go?.what !== "withdrawn");
+  if (above.settled !== null) return true;
+  const ref = refOf(above);
+  return goesOn && ref !== null && above.go?.what !== "withdrawn" && isAlive(ref);
+}
+
+/** Of a successor on this machine the process must be there: nobody else would miss it. */
+function isAlive(ref: Ref): boolean {
+  const local = parseLocalRef(ref);
+  return local === null || aliveHere({ ...thisMachine(), ...local }) === "alive";
 }
 
 /** Advances the chain until somebody else carries it, it has come to rest, or a minute is over. */

@@ -69,7 +69,7 @@ export function duration(options: { readonly zero: "allowed" | "refused" }): Kin
     shape: TEXT,
     readText(given) {
       const parsed = parseDuration(given, { bareNumber: "refused" });
-      if (parsed.kind === "error") return wrong(parsed.error);
+      if (parsed.kind === "error") return wrong(durationError(given, parsed.error));
       if (parsed.kind === "unlimited") return wrong(`"${given}" has no end; give a duration such as 60s`);
       if (parsed.ms === 0 && options.zero === "refused") return wrong("must be longer than 0 s");
       return fine(parsed.ms);
@@ -93,7 +93,7 @@ export const timeLimit: Kind<number | "unlimited"> = scalar<number | "unlimited"
   readText(given) {
     const rules: DurationRules = { bareNumber: "minutes" };
     const parsed = parseDuration(given, rules);
-    if (parsed.kind === "error") return wrong(parsed.error);
+    if (parsed.kind === "error") return wrong(durationError(given, parsed.error));
     if (parsed.kind === "unlimited") return fine("unlimited");
     return parsed.ms > 0
       ? fine(parsed.ms)
@@ -113,6 +113,13 @@ export const memory: Kind<string> = scalar({
     return fine(formatSlurmMemory(parsed.bytes));
   },
 });
+
+/** `4 hours`: what it would be in the accepted form. */
+function durationError(given: string, error: string): string {
+  const [, digits, word] = /^\s*(\d+)\s*([a-z]+)\.?\s*$/i.exec(given) ?? [];
+  const unit = /^(d(?:ays?)?|h(?:(?:ou)?rs?)?|m(?:in(?:ute)?s?)?|s(?:ec(?:ond)?s?)?)$/i.exec(word ?? "")?.[1]?.[0];
+  return unit === undefined ? error : `"${given}" is not understood: write ${digits}${unit.toLowerCase()}`;
+}
 
 function readPlain(given: string) {
   if (given === "") return wrong("must not be empty");

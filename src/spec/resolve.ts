@@ -22,6 +22,8 @@ export interface ResolveInput {
   readonly file: SpecFile | null;
   /** The words behind `--`; null: none. */
   readonly command: readonly string[] | null;
+  /** The script that the command runs: the job is named after it. */
+  readonly script?: string;
   /** Where the command was typed, absolute. */
   readonly cwd: string;
   readonly user: string;

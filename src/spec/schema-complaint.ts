@@ -25,6 +25,8 @@ export function mismatch(
   found: unknown,
   place: (path: readonly (string | number)[], part: "key" | "value") => string,
 ): string {
+  if (path.join(".") === "checkpoint" && typeof found === "string")
+    return `${place(path, "value")}: checkpoint: write it as a map: checkpoint: {path: ${found}}`;
   return `${place(path, "value")}: ${path.join(".")}: expected ${expectedAt(path.map(String))}, found ${describe(found)}`;
 }
 

@@ -5,7 +5,6 @@ import { nameFromCommand, RECORD_VERSION, type SchedulerName, suggestName } from
 import { settings } from "./option-table.ts";
 import type { Picker } from "./picker.ts";
 import type { ResolveInput } from "./resolve.ts";
-import type { SpecFile } from "./spec-file.ts";
 
 /** Settings of the submitter job; they count only in mode submitter. */
 export interface SubmitterSpec {
@@ -24,7 +23,7 @@ export interface Chosen {
 
 export function specOf(
   picker: Picker,
-  input: Pick<ResolveInput, "file" | "node" | "runtime">,
+  input: Pick<ResolveInput, "file" | "node" | "runtime" | "script">,
   { scheduler, command, cwd, env }: Chosen,
 ): JobSpec {
   const limit = picker.optional(settings.limit);
@@ -33,7 +32,7 @@ export function specOf(
   const error = picker.optional(settings.error);
   return {
     version: RECORD_VERSION,
-    name: picker.optional(settings.name) ?? defaultName(input.file, command),
+    name: picker.optional(settings.name) ?? defaultName(input, command),
     command,
     cwd,
     checkpoint: path === null ? null : { path, progress: picker.required(settings.progress) },
@@ -105,7 +104,8 @@ export function submitterOf(picker: Picker): SubmitterSpec {
 }
 
 /** A file called stint.yaml says nothing about the job; any other name does. */
-function defaultName(file: SpecFile | null, command: Command): string {
+function defaultName({ file, script }: Pick<ResolveInput, "file" | "script">, command: Command): string {
+  if (script !== undefined) return nameFromCommand({ kind: "argv", argv: [script] });
   const stem = (file?.name.split("/").at(-1) ?? "").replace(/\.(ya?ml|json)$/i, "");
   return stem === "" || stem === "stint" ? nameFromCommand(command) : suggestName(stem);
 }

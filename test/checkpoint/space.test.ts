@@ -1,4 +1,4 @@
-import { chmod, mkdir, symlink, truncate, writeFile } from "node:fs/promises";
+import { chmod, link, mkdir, symlink, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { type CheckpointSpec, type StorageFinding, spaceFor } from "../../src/checkpoint/index.ts";
@@ -87,4 +87,10 @@ it("a folder that cannot be written is an error, a file that cannot be read too"
   expect(await look("state.txt")).toMatchObject([{ kind: "not-readable", severity: "error" }]);
   await chmod(join(cwd, "state.txt"), 0o444);
   expect(await look("state.txt")).toMatchObject([{ kind: "not-writable", severity: "warning" }]);
+});
+
+it("a checkpoint with a second hard link is an error: under its other name another job could have it", async () => {
+  await writeFile(join(cwd, "state.txt"), "1");
+  await link(join(cwd, "state.txt"), join(cwd, "other.txt"));
+  expect(await spaceFor(number("state.txt"), cwd)).toMatchObject([{ kind: "hard-linked", severity: "error" }]);
 });

@@ -69,6 +69,15 @@ test("the tour is compared in what matters, and only there", () => {
   for (const [shown, other] of others) expect(normalise(other), other).not.toBe(normalise(shown));
 });
 
+test("the library example of the README runs a job to its end", { timeout: 60_000 }, async () => {
+  const example = /^```js\n([\s\S]*?)^```$/m.exec(readme)?.[1] ?? "";
+  mkdirSync(join(folder, "node_modules"));
+  // What `npm install` of a folder makes.
+  symlinkSync(root, join(folder, "node_modules/stint"));
+  const ran = await bash("cat > chain.mjs && node chain.mjs && cat lib.txt", example);
+  expect(ran).toEqual({ status: 0, output: "finished 4\n4\n" });
+});
+
 test("the specification that the README shows is accepted as it stands", async () => {
   const yaml = /^```yaml\n([\s\S]*?)^```$/m.exec(readme)?.[1] ?? "";
   const ran = await bash(`cat > shown.yaml && stint submit --dry-run --scheduler slurm --json shown.yaml`, yaml);

@@ -243,3 +243,16 @@ it("neither doubts nor takes another attempt's process in such a session", async
   expect(findMembers(query(stranger))).toEqual([]);
   expect(doubtsAbout(query(stranger))).toEqual([]);
 });
+
+it("takes nobody with another mark for a member, not even in the middle of an exec", async () => {
+  const loop = join(temporaryFolder(), "again.sh");
+  writeFileSync(loop, 'exec sh "$0"\n');
+  // A descendant of the root by parentage, as the next attempt's first process is of the one that submitted it.
+  const script = `${MARK}=another sh ${loop} & echo $! >>"$PIDS"; wait`;
+  const [root, other] = await family(script, 1);
+  for (let look = 0; look < 600; look++)
+    expect(
+      findMembers(query(root)).map(({ pid }) => pid),
+      `look ${look}`,
+    ).not.toContain(other);
+});

@@ -1,8 +1,9 @@
 /** What is looked at before a submit makes anything: the name, what it stands for, and the checkpoint. */
-import { readCheckpoint, spaceFor } from "../../checkpoint/index.ts";
-import { type JobSpec, progressOf, totalReached } from "../../core/index.ts";
+import { jsonRuleWords, readCheckpoint, spaceFor } from "../../checkpoint/index.ts";
+import { type JobSpec, progressOf, progressValue, totalReached } from "../../core/index.ts";
 import { type JobPlace, jobPlace } from "../../journal/index.ts";
 import { samePurpose } from "../../spec/index.ts";
+import type { ChainStatus } from "./chain-status.ts";
 import { StintError } from "./errors.ts";
 import { shortName } from "./job-name.ts";
 import { type JobOnFile, readJob } from "./job-on-file.ts";
@@ -15,7 +16,7 @@ export async function checkBeforeStart(place: JobPlace, spec: JobSpec): Promise<
   const { reading } = await readCheckpoint(spec.checkpoint, spec.cwd);
   if (reading.kind === "invalid")
     throw new StintError("checkpoint", `the checkpoint ${spec.checkpoint.path} cannot be used: ${reading.why}`, {
-      hint: "mend it, remove it to begin anew, or name another with --checkpoint",
+      hint: checkpointHint(spec.checkpoint, reading.why),
     });
   if (reading.kind === "value" && spec.total !== null && totalReached(progressOf(reading, null), spec.total))
     return { kind: "total-reached", job: place.id, progress: reading.value, total: spec.total };
@@ -23,6 +24,15 @@ export async function checkBeforeStart(place: JobPlace, spec: JobSpec): Promise<
   if (trouble === undefined) return null;
   const full = trouble.kind === "no-space" || trouble.kind === "no-inodes";
   throw new StintError(full ? "storage" : "checkpoint", trouble.text);
+}
+
+/** What holds results in another form than expected must not be thrown away for it. */
+function checkpointHint({ path, progress }: NonNullable<JobSpec["checkpoint"]>, why: string): string {
+  const left = "it is left as it is";
+  if (progress.kind !== "number") return `${left}; mend it, or read it by another rule (--progress)`;
+  if (path.endsWith(".json") && !why.includes("it is JSON"))
+    return `${left}; its name says JSON: ${jsonRuleWords(null)}`;
+  return why.includes("it is JSON") ? left : `${left}; mend it, or say how it is read with --progress`;
 }
 
 /** First of `name`, `name.2`, `name.3` … that is not taken. */
@@ -43,12 +53,23 @@ export function requireSamePurpose(project: Project, place: JobPlace, onFile: Jo
   });
 }
 
+/** A higher total for a job that is finished is another job with the same checkpoint. Null: it is not finished, or no more is asked. */
+export function furtherAdvice(status: ChainStatus, total: number | null, command: "run" | "submit"): string | null {
+  const reached = progressValue(status.progress);
+  if (status.decision !== "finish" || total === null || reached === null || total <= reached) return null;
+  const of = status.total === null ? "" : ` of ${status.total}`;
+  return `it is finished at ${reached}${of}; to compute on: stint ${command} --again … --total ${total}`;
+}
+
 /** Settings that were given now and differ from those on file: they change nothing, and that must be said. */
-export function settingsNotice(project: Project, there: JobOnFile, now: JobSpec): string | null {
+export function settingsNotice(project: Project, there: JobOnFile, now: JobSpec, status: ChainStatus): string | null {
+  const further = furtherAdvice(status, now.total, now.mode === "attached" ? "run" : "submit");
+  if (further !== null) return further;
   const keys = (Object.keys(now) as (keyof JobSpec)[]).filter(
     (key) => !NOT_A_WISH.has(key) && JSON.stringify(now[key]) !== JSON.stringify(there.spec[key]),
   );
   if (keys.length === 0) return null;
+  if (status.decision === "finish") return "it is finished: other settings need a new job, with --again";
   const words = keys.map((key) => key.replace(/Ms$/, "")).join(", ");
   return `${words}: what is on file stands; change it with: stint resume ${shortName(project, there.place.id)} --limit …`;
 }

@@ -67,6 +67,7 @@ test("UNLIMITED is said to sbatch, and taken back with another limit", () => {
 test("every setting that resume offers can be laid over a specification", () => {
   const samples: Readonly<Record<string, string>> = {
     "checkpoint.every": "7",
+    "checkpoint.progress": "json:.n",
     "slurm.cpus-per-task": "3",
     "slurm.sbatch": "--gres=gpu:1",
     "slurm.launch": "srun",
@@ -85,4 +86,11 @@ test("every setting that resume offers can be laid over a specification", () => 
     const { changed } = change([`${flags[0]}=${value}`]);
     expect(changed, `${flags[0]}=${value}`).toEqual([key]);
   }
+});
+
+test("how progress is read can be corrected, and a rule that cannot be used is refused", () => {
+  const { spec: now, changed } = change(["--progress", "json:.step"]);
+  expect(now).toEqual({ ...onFile, checkpoint: { path: "s.txt", progress: { kind: "json", path: ".step" } } });
+  expect(changed).toEqual(["checkpoint.progress"]);
+  expect(() => change(["--progress", "json:step"])).toThrow(/begins with a dot/);
 });

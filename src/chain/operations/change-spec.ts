@@ -1,4 +1,5 @@
 /** Settings given to `resume`, laid over the specification on file. */
+import { checkProgressRule } from "../../checkpoint/index.ts";
 import type { JobSpec, Origins } from "../../core/index.ts";
 import { formatDuration } from "../../core/index.ts";
 import { type FlagOption, type FlagValues, resolveSpec, settingFlags } from "../../spec/index.ts";
@@ -12,7 +13,7 @@ export interface ChangedSpec {
   readonly changed: readonly string[];
 }
 
-const FIXED = new Set(["name", "command", "cwd", "checkpoint.path", "checkpoint.progress", "scheduler", "mode"]);
+const FIXED = new Set(["name", "command", "cwd", "checkpoint.path", "scheduler", "mode"]);
 
 /** What may change between two attempts of one job: everything but what makes it this job. */
 export const resumeFlags: readonly FlagOption[] = settingFlags.filter(
@@ -86,6 +87,13 @@ const TAKERS: Readonly<Record<string, Taker>> = {
   }),
   margin: (now) => ({ marginMs: now.marginMs }),
   ahead: (now) => ({ ahead: now.ahead }),
+  "checkpoint.progress": (now, file) => {
+    if (file.checkpoint === null || now.checkpoint === null)
+      throw new StintError("usage", "--progress: this job has no checkpoint to read progress from");
+    const wrong = checkProgressRule(now.checkpoint.progress);
+    if (wrong !== null) throw new StintError("usage", `--progress: ${wrong}`);
+    return { checkpoint: { ...file.checkpoint, progress: now.checkpoint.progress } };
+  },
   total: (now) => ({ total: now.total }),
   output: (now, file) => ({ output: { ...file.output, stdout: now.output.stdout } }),
   error: (now, file) => ({ output: { ...file.output, stderr: now.output.stderr } }),

@@ -12,6 +12,8 @@ import {
   subreaperPrefix,
   thisMachine,
 } from "../../host/index.ts";
+import { loadSlurm } from "../../schedulers/index.ts";
+import { environmentOutsideJob, errorLine } from "../../slurm/index.ts";
 import { findProject, ownerUid, type Where } from "./project.ts";
 import { runnerPath } from "./runtime-bundle.ts";
 
@@ -36,7 +38,7 @@ export async function doctor(where: Where): Promise<readonly Finding[]> {
     project(where),
     hardLinks(where),
     await freeSpace(where),
-    scheduler(where),
+    await scheduler(where),
   ];
 }
 
@@ -161,7 +163,7 @@ async function freeSpace(where: Where): Promise<Finding> {
   }
 }
 
-function scheduler({ environment }: Where): Finding {
+async function scheduler({ environment }: Where): Promise<Finding> {
   const job = environment.SLURM_JOB_ID ?? "";
   if (job !== "") return ok("scheduler", `local by default: this is inside Slurm job ${job}`);
   const sbatch = findProgram("sbatch", environment.PATH ?? "");
@@ -169,9 +171,29 @@ function scheduler({ environment }: Where): Finding {
   const missing = ["squeue", "scancel", "scontrol"].filter(
     (name) => findProgram(name, environment.PATH ?? "") === null,
   );
-  return missing.length === 0
-    ? ok("scheduler", `slurm by default (${sbatch})`)
-    : fail("scheduler", `sbatch is there, but not ${missing.join(", ")}`, "put all of Slurm's commands on PATH");
+  if (missing.length === 0) return controller(environment, sbatch);
+  return fail("scheduler", `sbatch is there, but not ${missing.join(", ")}`, "put all of Slurm's commands on PATH");
+}
+
+const ANSWER_MS = 10_000;
+
+/** sbatch on PATH says nothing about whether there is a Slurm behind it. */
+async function controller(environment: Where["environment"], sbatch: string): Promise<Finding> {
+  const { runCommand } = await loadSlurm();
+  const options = { env: environmentOutsideJob(environment), cwd: "/", timeoutMs: ANSWER_MS };
+  const ran = await runCommand("scontrol", ["ping"], options);
+  const answers =
+    ran.kind === "ended" && ran.exitCode === 0 && !(/is DOWN/.test(ran.stdout) && !/is UP/.test(ran.stdout));
+  if (answers) return ok("scheduler", `slurm by default (${sbatch}), its controller answers`);
+  const said =
+    ran.kind === "ended"
+      ? errorLine(ran.stderr) || errorLine(ran.stdout) || `exit status ${ran.exitCode}`
+      : `no answer to scontrol ping within ${ANSWER_MS / 1_000} s`;
+  return fail(
+    "scheduler",
+    `slurm by default (${sbatch}), but its controller does not answer: ${said}`,
+    "wait for Slurm, or run on this machine with --scheduler local",
+  );
 }
 
 function readText(path: string): string | null {

@@ -2,6 +2,7 @@
 import { type Outcome, refOf } from "../../core/index.ts";
 import { attemptPlace, readTask, type TaskPlace } from "../../journal/index.ts";
 import { advance } from "../advance.ts";
+import { adopt } from "../submit-attempt.ts";
 import type { World } from "../world.ts";
 
 export interface DriveOptions {
@@ -9,6 +10,8 @@ export interface DriveOptions {
   readonly patienceMs: number;
   /** Is an application at work, so that its own body moves the chain on? Then there is nothing left to do. */
   readonly isRunning?: () => Promise<boolean>;
+  /** Give up earlier, after this long, while the scheduler cannot be asked and no attempt is known to be handed over. */
+  readonly unreachableMs?: number;
   readonly signal?: AbortSignal;
   /** Each new reason to wait. */
   readonly onWait?: (why: string) => void;
@@ -16,6 +19,8 @@ export interface DriveOptions {
 
 export type Driven =
   | Outcome
+  /** `unreachableMs` are over. */
+  | { readonly kind: "unreachable"; readonly why: string; readonly attempt: number }
   /** A clear and lasting no of the scheduler to an attempt, in its own words, and no other attempt lives. */
   | { readonly kind: "refused"; readonly error: string; readonly attempt: number };
 
@@ -25,6 +30,7 @@ const LONGEST_PAUSE_MS = 500;
 /** Calls `advance` until a living attempt moves the chain, the chain rests, or the patience is over (then `waiting`). */
 export async function driveUntilGoing(world: World, task: TaskPlace, options: DriveOptions): Promise<Driven> {
   const endAtMs = world.clock.monotonicMs() + options.patienceMs;
+  let lookAtMs = world.clock.monotonicMs() + (options.unreachableMs ?? Number.POSITIVE_INFINITY);
   let told = "";
   for (;;) {
     const outcome = await advance(world, task);
@@ -43,9 +49,22 @@ export async function driveUntilGoing(world: World, task: TaskPlace, options: Dr
     told = outcome.why;
     const isOver = (): boolean => options.signal?.aborted === true || world.clock.monotonicMs() >= endAtMs;
     if (isOver()) return outcome;
-    await pauseUntilNews(world, task, outcome.lookAgainMs, isOver);
+    await pauseUntilNews(world, task, Math.min(outcome.lookAgainMs, lookAtMs - world.clock.monotonicMs()), isOver);
+    if (world.clock.monotonicMs() >= lookAtMs && options.signal?.aborted !== true) {
+      if ((await handOver(world, task)) === "unreachable") return { ...outcome, kind: "unreachable" };
+      lookAtMs = world.clock.monotonicMs() + (options.unreachableMs ?? Number.POSITIVE_INFINITY);
+    }
     if (options.signal?.aborted === true) return outcome;
   }
+}
+
+/** Whether an attempt that may still run is known to the scheduler; `unreachable`: none is, and it cannot be asked. */
+export async function handOver(world: World, task: TaskPlace): Promise<"known" | "unreachable" | "none"> {
+  const { open } = await readTask(world.folder, task);
+  if (open.some((a) => a.go?.what !== "withdrawn" && refOf(a) !== null)) return "known";
+  const claimed = open.find((a) => a.go === null && a.claim !== null);
+  const found = claimed === undefined ? "none" : await adopt(world, attemptPlace(task, claimed.number));
+  return found === "adopted" ? "known" : found;
 }
 
 /** An attempt beside the refused one that the scheduler has: what was over of them `advance` has just settled or withdrawn. */

@@ -1,9 +1,7 @@
 /** After the patience of a command is over: was anything handed over, and if not, why not? */
-import { refOf } from "../../core/index.ts";
-import { attemptPlace, type JobPlace, readTask, taskPlace } from "../../journal/index.ts";
-import { adopt } from "../submit-attempt.ts";
+import { attemptPlace, type JobPlace, taskPlace } from "../../journal/index.ts";
 import type { World } from "../world.ts";
-import type { Driven } from "./drive.ts";
+import { type Driven, handOver } from "./drive.ts";
 import { StintError } from "./errors.ts";
 import { shortName } from "./job-name.ts";
 import type { Project } from "./project.ts";
@@ -18,19 +16,25 @@ export async function requireHandedOver(
   place: JobPlace,
   driven: Driven,
 ): Promise<void> {
-  if (driven.kind !== "waiting") return;
-  const task = taskPlace(place, 0);
-  const { open } = await readTask(world.folder, task);
-  if (open.some((a) => a.go?.what !== "withdrawn" && refOf(a) !== null)) return;
-  const claimed = open.find((a) => a.go === null && a.claim !== null);
-  const found = claimed === undefined ? "none" : await adopt(world, attemptPlace(task, claimed.number));
-  if (found === "adopted") return;
+  if (driven.kind !== "waiting" && driven.kind !== "unreachable") return;
+  const state = driven.kind === "unreachable" ? "unreachable" : await handOver(world, taskPlace(place, 0));
+  if (state !== "known") throw notHandedOver(world, project, place, driven, state === "unreachable");
+}
+
+function notHandedOver(
+  world: World,
+  project: Project,
+  place: JobPlace,
+  { why, attempt }: { readonly why: string; readonly attempt: number },
+  isUnreachable: boolean,
+): StintError {
   const name = shortName(project, place.id);
-  const isUnreachable = found === "unreachable";
-  const words = isUnreachable ? "the scheduler cannot be asked" : "the scheduler has not taken it yet";
-  throw new StintError(
-    isUnreachable ? "unreachable" : "not-finished",
-    `${name} is not on its way, ${words}: ${driven.why}`,
-    { hint: `nothing of it is queued; try again with: stint resume ${name}` },
-  );
+  const own = world.memory.refusals.get(attemptPlace(taskPlace(place, 0), attempt).folder)?.error ?? why;
+  if (!isUnreachable)
+    return new StintError("not-finished", `${name} is not on its way, the scheduler has not taken it yet: ${own}`, {
+      hint: `nothing of it is queued; try again with: stint resume ${name}`,
+    });
+  return new StintError("unreachable", `${name} is not on its way, the scheduler cannot be asked: ${own}`, {
+    hint: `on file is attempt ${attempt}, without a job that is known; when the scheduler answers: stint resume ${name}; to run it on this machine: stint cancel ${name}, stint rm ${name}, then again with --scheduler local`,
+  });
 }

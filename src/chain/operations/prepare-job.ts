@@ -1,8 +1,8 @@
 /** From the words of a command line to one resolved job: flags, environment, spec file or command. Creates nothing. */
-import { accessSync, constants, readFileSync, statSync } from "node:fs";
-import { join, resolve } from "node:path";
-import { checkProgressRule } from "../../checkpoint/index.ts";
-import type { JobSpec, Origins } from "../../core/index.ts";
+import { accessSync, constants, existsSync, readFileSync, statSync } from "node:fs";
+import { extname, join, resolve } from "node:path";
+import { checkProgressRule, jsonRuleWords } from "../../checkpoint/index.ts";
+import { type JobSpec, type Origins, quoteShell } from "../../core/index.ts";
 import { errorCode, findProgram } from "../../host/index.ts";
 import {
   type FlagOption,
@@ -65,6 +65,7 @@ export async function prepareJob(input: PrepareInput): Promise<PreparedJob> {
     environment: input.environment,
     file: source.kind === "spec" ? source.file : null,
     command: source.kind === "argv" ? source.argv : null,
+    ...(source.kind === "argv" && source.script !== null ? { script: source.script } : {}),
     cwd: input.cwd,
     user: currentUser(),
     here: {
@@ -80,6 +81,7 @@ export async function prepareJob(input: PrepareInput): Promise<PreparedJob> {
     ...(source.kind === "argv" ? source.notices : []),
     ...resolution.notices,
     ...blindLimit(resolution.spec),
+    ...likelyJson(resolution.spec, resolution.origins),
   ];
   return { job: resolution.job, spec: resolution.spec, origins: resolution.origins, notices, given, runtime };
 }
@@ -100,10 +102,23 @@ function blindLimit({ limitMs, checkpoint }: JobSpec): readonly string[] {
   return ["no checkpoint is named: an attempt that is killed at its limit counts as stalled (see --checkpoint)"];
 }
 
+/** Told before the first attempt, which would be held at its end: the file is not there yet, its name says what it will be. */
+function likelyJson({ checkpoint, cwd }: JobSpec, origins: Origins): readonly string[] {
+  if (checkpoint === null || checkpoint.progress.kind !== "number" || !checkpoint.path.endsWith(".json")) return [];
+  const isDefault = (origins["checkpoint.progress"] ?? "default").startsWith("default");
+  if (!isDefault || existsSync(resolve(cwd, checkpoint.path))) return [];
+  return [`${checkpoint.path} will be read as one number; if it holds JSON: ${jsonRuleWords(null)}`];
+}
+
 type Source =
   | { readonly kind: "none" }
   | { readonly kind: "spec"; readonly file: SpecFile }
-  | { readonly kind: "argv"; readonly argv: readonly string[]; readonly notices: readonly string[] };
+  | {
+      readonly kind: "argv";
+      readonly argv: readonly string[];
+      readonly script: string | null;
+      readonly notices: readonly string[];
+    };
 
 async function sourceOf(
   where: Where,
@@ -114,17 +129,50 @@ async function sourceOf(
   if (name === undefined) {
     if (command === null) return { kind: "none" };
     if (command.length === 0) usage("there is no command behind --");
-    return { kind: "argv", argv: command, notices: [] };
+    requireWords(where, command);
+    return { kind: "argv", argv: command, script: null, notices: [] };
   }
   const text = readText(where, name, rest);
   // What kind of input it is, its content says, not its ending.
   if (text.startsWith("#!")) return scriptSource(where, name, rest, text);
   if (text.includes("\0")) usage(`${name} is a program; write it behind --: -- ${dotted(name)} …`);
+  const program = PROGRAMS[extname(name).toLowerCase()];
+  const asCommand = (by: string): string =>
+    `${name} is no spec; a command goes behind --: -- ${[by, name, ...rest].join(" ")}`;
+  if (program !== undefined) usage(asCommand(program));
   const parsed = await parseSpecFile(text, name);
-  if (parsed.kind === "errors") throw usageError(parsed.errors);
+  if (parsed.kind === "errors") {
+    const isSpec = SPEC_NAME.test(name) || !parsed.errors.some((error) => error.includes("expected a map of settings"));
+    throw isSpec ? usageError(parsed.errors) : new StintError("usage", asCommand("PROGRAM"));
+  }
   if (parsed.file.values.size === 0 && (where.environment.APP_CMD ?? "") === "")
     usage(`${name} is empty: it needs at least command:`);
   return { kind: "spec", file: parsed.file };
+}
+
+const SPEC_NAME = /\.(ya?ml|json)$/i;
+
+/** Who runs a file of that ending which does not say it itself by a `#!` line. */
+const PROGRAMS: Readonly<Record<string, string>> = {
+  ".py": "python3",
+  ".sh": "bash",
+  ".r": "Rscript",
+  ".jl": "julia",
+  ".pl": "perl",
+  ".rb": "ruby",
+  ".js": "node",
+  ".mjs": "node",
+  ".lua": "lua",
+};
+
+/** One argument with blanks in it that names no file was meant as several words, or for a shell. */
+function requireWords(where: Where, command: readonly string[]): void {
+  const [only = "", ...more] = command;
+  if (more.length > 0 || !/\S\s+\S/.test(only) || existsSync(resolve(where.cwd, only))) return;
+  const meant = /[|&;<>$`*?(){}'"\\\n]/.test(only)
+    ? `for a shell: -- bash -c ${quoteShell(only)}`
+    : `without quotes: -- ${only}`;
+  usage(`there is no program named ${quoteShell(only)}; ${meant}`);
 }
 
 function scriptSource(where: Where, name: string, rest: readonly string[], text: string): Source {
@@ -135,7 +183,7 @@ function scriptSource(where: Where, name: string, rest: readonly string[], text:
   const directives = /^#SBATCH\b/m.test(text)
     ? [`${name} is run as a command: its #SBATCH lines are not read by this version, give their options as flags`]
     : [];
-  return { kind: "argv", argv: [...program, path, ...rest], notices: directives };
+  return { kind: "argv", argv: [...program, path, ...rest], script: path, notices: directives };
 }
 
 /** The program of a `#!` line, and what stands behind it as one argument, as the kernel reads it. Empty: none is named. */

@@ -15,6 +15,7 @@ import {
 } from "../../journal/index.ts";
 import type { FlagValues } from "../../spec/index.ts";
 import { withdraw } from "../advance.ts";
+import { furtherAdvice } from "./before-submit.ts";
 import type { ChainStatus } from "./chain-status.ts";
 import { type ChangedSpec, changeSpec } from "./change-spec.ts";
 import { claimCheckpoint } from "./checkpoint-claim.ts";
@@ -63,8 +64,12 @@ export async function resumeJob(project: Project, place: JobPlace, request: Resu
       `the submit of ${shortName(project, place.id)} did not come to its end: submit it again`,
     );
   const before = await chainStatus(project, place);
-  if (before.decision === "finish") return { kind: "finished", status: before };
   const change = changeSpec(job.spec, request.flags ?? new Map());
+  if (before.decision === "finish") {
+    const further = furtherAdvice(before, change.spec.total, job.spec.mode === "attached" ? "run" : "submit");
+    if (further !== null) throw new StintError("ended", `${shortName(project, place.id)}: ${further}`);
+    return { kind: "finished", status: before };
+  }
   if (request.over !== undefined) await checkWord(project, job, request.over);
   const moved = before.mover;
   const asks = request.over !== undefined || stopInForce(job.stops) !== null || !moved;

@@ -1,7 +1,7 @@
 /** Drain (save, then stop) and cancel (now). The wish is on file before anything is done; "cancelled" is said after proof. */
 import { randomUUID } from "node:crypto";
-import { RECORD_VERSION, refOf } from "../../core/index.ts";
-import { checkHome, createStop, type JobPlace, taskPlace } from "../../journal/index.ts";
+import { RECORD_VERSION, refOf, stopInForce } from "../../core/index.ts";
+import { checkHome, createStop, type JobPlace, readStops, taskPlace } from "../../journal/index.ts";
 import { advance } from "../advance.ts";
 import type { World } from "../world.ts";
 import type { ChainStatus } from "./chain-status.ts";
@@ -66,13 +66,15 @@ async function end(world: World, project: Project, job: JobOnFile, request: Stop
   for (;;) {
     const outcome = await advance(world, taskPlace(job.place, 0));
     if (outcome.kind === "over") return true;
+    // A later resume is a person's newer word: what runs now runs by it.
+    if (stopInForce(await readStops(project.folder, job.place)) === null) return false;
     // Held by its decision it is at rest; held because an attempt is unproved, something may still run, and only a person's
     // word can end that.
     if (outcome.kind === "held") return !(await hasUnproved(project, job.place));
     const waitedMs = clock.monotonicMs() - begunMs;
     if (!wait || request.signal?.aborted === true || waitedMs >= (request.timeoutMs ?? Number.POSITIVE_INFINITY))
       return false;
-    const why = outcome.kind === "waiting" ? outcome.why : `attempt ${outcome.attempt} is ending`;
+    const why = outcome.kind === "waiting" ? waitWords(request.kind, outcome.why) : `ending attempt ${outcome.attempt}`;
     if (why !== told) request.onWait?.(why);
     told = why;
     if (!killed && waitedMs >= bodyHasMs) {
@@ -82,6 +84,12 @@ async function end(world: World, project: Project, job: JobOnFile, request: Stop
     const pauseMs = outcome.kind === "waiting" ? Math.min(outcome.lookAgainMs, LONGEST_PAUSE_MS) : 200;
     await clock.sleep(Math.max(20, pauseMs));
   }
+}
+
+/** That it runs is what a cancel ends. */
+function waitWords(kind: StopRequest["kind"], why: string): string {
+  const running = /^attempt (\d+) is running$/.exec(why)?.[1];
+  return kind === "cancel" && running !== undefined ? `ending attempt ${running}` : why;
 }
 
 async function hasUnproved(project: Project, place: JobPlace): Promise<boolean> {

@@ -19,7 +19,7 @@ import {
 import { checkBeforeStart, freePlace, requireSamePurpose, settingsNotice } from "./before-submit.ts";
 import type { ChainStatus } from "./chain-status.ts";
 import { claimCheckpoint, requireFreeCheckpoint } from "./checkpoint-claim.ts";
-import { type Driven, driveUntilGoing } from "./drive.ts";
+import { type Driven, driveUntilGoing, handOver } from "./drive.ts";
 import { StintError } from "./errors.ts";
 import { requireHandedOver } from "./handed-over.ts";
 import { shortName } from "./job-name.ts";
@@ -73,6 +73,8 @@ export type SubmitResult =
 
 /** Where the scheduler says "not now", it is asked again for this long. */
 const PATIENCE_MS = 10 * 60_000;
+/** Where it cannot be asked at all and has taken nothing, this is enough: a person is told what else there is to do. */
+const UNREACHABLE_MS = 60_000;
 
 /**
  * Submits a job, or continues the one of that name. Throws StintError: `command-differs` (2) where the name stands for other
@@ -143,7 +145,7 @@ async function again(project: Project, there: JobOnFile, request: SubmitRequest)
     await ensureReady(project, place, there.spec, {});
     return settle(project, place, there.spec, request, "continued");
   }
-  return { kind: "there", status, notice: settingsNotice(project, there, request.spec) };
+  return { kind: "there", status, notice: settingsNotice(project, there, request.spec, status) };
 }
 
 /** Everything that must stand before an attempt is claimed. */
@@ -169,13 +171,17 @@ async function settle(
   const world = await worldOf(project, place, spec);
   const driven = await driveUntilGoing(world, taskPlace(place, 0), {
     patienceMs: request.patienceMs ?? PATIENCE_MS,
+    unreachableMs: UNREACHABLE_MS,
     isRunning: async () => (await chainStatus(project, place)).state === "running",
     ...(request.signal === undefined ? {} : { signal: request.signal }),
     ...(request.onWait === undefined ? {} : { onWait: request.onWait }),
   });
   await requireAccepted(project, place, driven);
   const goesOn = request.attended === true || request.signal?.aborted === true;
-  if (!goesOn) await requireHandedOver(world, project, place, driven);
+  const cutShort = request.signal?.aborted === true && driven.kind === "waiting";
+  // A drain would wait for the same scheduler: who interrupts is told what is left instead.
+  const isLost = cutShort && (await handOver(world, taskPlace(place, 0))) === "unreachable";
+  if (!goesOn || isLost || driven.kind === "unreachable") await requireHandedOver(world, project, place, driven);
   return { kind, status: await chainStatus(project, place) };
 }
 

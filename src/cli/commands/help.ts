@@ -21,7 +21,9 @@ export const command: CliCommand = {
     if (name !== undefined) {
       if (!commandNames.includes(name)) {
         const near = nearest(name, commandNames);
-        throw new StintError("usage", `there is no command ${name}${near === null ? "" : `, did you mean ${near}?`}`);
+        throw new StintError("usage", `there is no command ${name}${near === null ? "" : `, did you mean ${near}?`}`, {
+          hint: "all commands: stint help",
+        });
       }
       terminal.out(helpText(await loadCommand(name), terminal.width, args.includes("--all")));
       return 0;

@@ -15,8 +15,8 @@ export const command: CliCommand = {
   usage: "run [OPTIONS] (SPEC.yaml | SCRIPT [ARGS] | -- COMMAND…)",
   summary: "Runs a job as a chain of attempts, attached to its end.",
   details: [
-    "The first Ctrl-C drains (it saves, then stops; exit status 75), the second cancels (130). A lost terminal detaches: the chain goes on by itself. The same name again continues a job, and says so when it is finished.",
-    "Exit status: 0 finished, 1 failed, held or cancelled, 2 usage, 5 someone else holds the checkpoint, 75 not finished.",
+    "The first Ctrl-C drains (it saves, then stops; exit status 75), the second cancels (130). A lost terminal detaches: the chain goes on by itself. The same name again continues a stranded or never-run job; a drained one: stint resume.",
+    "Exit status: 0 finished, 1 failed, held or cancelled, 2 usage, 4 no scheduler, 5 someone else holds the checkpoint, 75 not finished.",
   ],
   options: jobOptions,
   settings: settingFlags,

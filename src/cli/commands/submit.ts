@@ -12,7 +12,7 @@ export const command: CliCommand = {
   usage: "submit [OPTIONS] (SPEC.yaml | SCRIPT [ARGS] | -- COMMAND…)",
   summary: "Starts a chain of attempts that goes on by itself, and returns.",
   details: [
-    "The same name again continues a job: what is stranded is mended, what runs or is finished is reported.",
+    "The same name again continues a job: what is stranded or never ran goes on, all else is reported; a drained or held one goes on by stint resume.",
     "Exit status: 0 it is on its way or finished, 1 refused, held or ended, 2 usage, 4 the scheduler cannot be asked, 5 someone else holds the checkpoint, 75 the scheduler has not taken it yet.",
   ],
   options: jobOptions,
