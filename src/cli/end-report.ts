@@ -39,8 +39,9 @@ export async function report(
   terminal.out(`logs: stint logs ${name}`);
 }
 
-/** 0 finished; 1 held, stranded, stopped, cancelled or unreadable; 75 still on its way. */
+/** 0 finished; 1 held, stranded, cancelled or unreadable; 75 still on its way, or drained: it has saved and can go on. */
 export function exitStatusOf(status: ChainStatus): number {
   if (status.state === "over" && status.decision === "finish") return 0;
+  if (status.state === "over" && status.reason?.startsWith("drained") === true) return 75;
   return status.state === "running" || status.state === "waiting" ? 75 : 1;
 }

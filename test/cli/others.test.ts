@@ -118,6 +118,17 @@ test("records of a newer version: one clear line, the others are unaffected, not
   expect(readFileSync(settled, "utf8")).toBe(newer);
 });
 
+test("a record that somebody has edited makes its own job unreadable, and no other", async () => {
+  const project = newProject();
+  for (const name of ["old", "edited"]) await project.stint(["run", "--quiet", ...QUICK, "--name", name, "--", "true"]);
+  const settled = join(project.jobFolder("edited"), "tasks/0/attempts/0001/settled.json");
+  writeFileSync(settled, readFileSync(settled, "utf8").replaceAll(/"(\w+Ms)":\d+/g, '"$1":"zz"'));
+  const table = await project.stint(["status"]);
+  expect(table.stdout).toMatch(/^edited +unreadable/m);
+  expect(table.stdout).toMatch(/^old +over/m);
+  expect(table.stderr).toBe("");
+});
+
 test("foreign files anywhere in the job folder change nothing", async () => {
   const project = newProject();
   await project.stint(["run", "--quiet", ...QUICK, "--name", "sim", "--", "true"]);

@@ -14,6 +14,8 @@ import { counting, me, newProject, type TestProject } from "./stint.ts";
 async function drained(project: TestProject): Promise<void> {
   await project.stint(["submit", ...counting("sim", 400, ["--limit", "60s"])]);
   expect((await project.stint(["drain", "sim", "--wait"])).status).toBe(0);
+  // Drained is not finished: whoever waits in a script must not go on as if it were.
+  expect((await project.stint(["wait", "sim"])).status).toBe(75);
 }
 
 /** What the job's body would say of its checkpoint now, and the owner on file. */

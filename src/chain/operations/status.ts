@@ -32,7 +32,7 @@ export async function chainStatus(project: Project, place: JobPlace): Promise<Ch
   const name = shortName(project, place.id);
   const job = await readJob(project.folder, place);
   if (job === null) return unfinishedStatus(place, name);
-  if (isAtRest(job)) return statusOf(job, atRest(), name);
+  if (isAtRest(job)) return sane(statusOf(job, atRest(), name));
   const [status] = await statusesOf(project, [place]);
   return status ?? unfinishedStatus(place, name);
 }
@@ -56,7 +56,7 @@ async function look(project: Project, places: readonly JobPlace[], found: Map<st
     try {
       const job = await readJob(project.folder, place);
       if (job === null) found.set(place.id, unfinishedStatus(place, name));
-      else if (isAtRest(job)) found.set(place.id, statusOf(job, resting, name));
+      else if (isAtRest(job)) found.set(place.id, sane(statusOf(job, resting, name)));
       else open.push(job);
     } catch (error) {
       found.set(place.id, unreadableStatus(place, lineOf(error)));
@@ -66,11 +66,21 @@ async function look(project: Project, places: readonly JobPlace[], found: Map<st
   for (const job of open) {
     try {
       const name = shortName(project, job.place.id);
-      found.set(job.place.id, statusOf(job, await inputFor(project, job, seen), name));
+      found.set(job.place.id, sane(statusOf(job, await inputFor(project, job, seen), name)));
     } catch (error) {
       found.set(job.place.id, unreadableStatus(job.place, lineOf(error)));
     }
   }
+}
+
+/** Records that somebody has edited may hold anything: one job's nonsense must not keep the others from being shown. */
+function sane(status: ChainStatus): ChainStatus {
+  for (const [field, value] of Object.entries(status)) {
+    const isTime = field.endsWith("Ms") || field === "attempt" || field === "attempts";
+    if (isTime && value !== null && (typeof value !== "number" || !(Math.abs(value) <= 8.64e15)))
+      throw new Error(`its records hold no sensible ${field}: they were edited, or belong to another program`);
+  }
+  return status;
 }
 
 /**
