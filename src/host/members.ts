@@ -1,6 +1,6 @@
 import type { ProcessRef } from "../core/index.ts";
 import { pidsInCgroup } from "./cgroup.ts";
-import { hasEnded, type ProcessStat, readCommandLine, readEnvironment, readStat } from "./proc.ts";
+import { hasEnded, type ProcessStat, readEnvironment, readStat, showsEnvironment } from "./proc.ts";
 import { childrenByParent, readAllStats, walkTree } from "./tree.ts";
 
 /** What an attempt's processes have in common. */
@@ -92,8 +92,8 @@ function pidOfRoot(root: ProcessRef | number): number | null {
 
 type Belonging = "ours" | "foreign" | "unmarked";
 
-/** An exec is over within this many short sleeps; a process that hides its arguments for longer is what it seems. */
-const MOST_NAPS = 30;
+/** An exec is over long before this many looks with a short sleep between: who shows nothing in any of them has nothing. */
+const EMPTY_LOOKS = 12;
 const NAP_MS = 1;
 const NAP = new Int32Array(new SharedArrayBuffer(4));
 
@@ -187,16 +187,17 @@ class Search {
 
   /**
    * In the middle of an exec a process shows no environment for a moment, and would pass for unmarked: by descent alone it
-   * is taken only when it has shown its arguments, and its environment after them.
+   * is taken only when it shows one without the mark, or shows none again and again (`env -i`).
    */
   #certainBelonging(stat: ProcessStat): Belonging {
     const first = this.#belonging(stat);
     if (first !== "unmarked" || stat.virtualBytes === 0 || this.#query.mark === null) return first;
     let belonging: Belonging = first;
-    for (let naps = 0; naps <= MOST_NAPS; naps++) {
-      const shown = (readCommandLine(stat.pid) ?? []).length > 0;
+    for (let looks = 0; looks < EMPTY_LOOKS; looks++) {
+      // Shown before and after: what was read between is no gap of an exec, which takes longer than these reads.
+      const before = showsEnvironment(stat.pid);
       belonging = this.#readBelonging(stat);
-      if (shown || belonging !== "unmarked") break;
+      if (belonging !== "unmarked" || (before && showsEnvironment(stat.pid))) break;
       Atomics.wait(NAP, 0, 0, NAP_MS);
     }
     this.#belongings.set(stat.pid, belonging);

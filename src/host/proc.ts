@@ -122,6 +122,11 @@ export function readEnvironment(pid: number): ((name: string) => string | null) 
   };
 }
 
+/** Whether a process shows any environment now. */
+export function showsEnvironment(pid: number): boolean {
+  return readProcFile(`/proc/${pid}/environ`) > 0;
+}
+
 export function readCommandLine(pid: number): readonly string[] | null {
   const length = readProcFile(`/proc/${pid}/cmdline`);
   if (length < 0) return null;

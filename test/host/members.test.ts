@@ -246,11 +246,11 @@ it("neither doubts nor takes another attempt's process in such a session", async
 
 it("takes nobody with another mark for a member, not even in the middle of an exec", async () => {
   const loop = join(temporaryFolder(), "again.sh");
-  writeFileSync(loop, 'exec sh "$0"\n');
+  writeFileSync(loop, 'i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done; exec sh "$0"\n');
   // A descendant of the root by parentage, as the next attempt's first process is of the one that submitted it.
   const script = `${MARK}=another sh ${loop} & echo $! >>"$PIDS"; wait`;
   const [root, other] = await family(script, 1);
-  for (let look = 0; look < 600; look++)
+  for (let look = 0; look < 300; look++)
     expect(
       findMembers(query(root)).map(({ pid }) => pid),
       `look ${look}`,
