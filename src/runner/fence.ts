@@ -19,8 +19,13 @@ export async function hasLostPlace(ports: BodyPorts): Promise<boolean> {
   return false;
 }
 
-/** A look that took longer than this is repeated: much can have happened meanwhile. */
-const STALE_MS = 60_000;
+/**
+ * Whether a look that began then is too old to be acted upon. An answer may have been on its way for as long as this machine
+ * was out of touch: half of the time after which another may take our place is the most.
+ */
+export function isStale(ports: BodyPorts, begunMs: number): boolean {
+  return ports.world.clock.monotonicMs() - begunMs > ports.spec.timing.fenceMs / 2;
+}
 
 /** Owner, stops and fence once more, right before the spawn. Null: nothing objects. */
 export async function lastObjection(ports: BodyPorts): Promise<Objection | null> {
@@ -28,7 +33,7 @@ export async function lastObjection(ports: BodyPorts): Promise<Objection | null>
   for (;;) {
     const begunMs = clock.monotonicMs();
     const objection = await objectionNow(ports);
-    if (objection !== null || clock.monotonicMs() - begunMs <= STALE_MS) return objection;
+    if (objection !== null || !isStale(ports, begunMs)) return objection;
   }
 }
 

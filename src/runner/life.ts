@@ -2,9 +2,9 @@
  * An application's life (protocol §3, steps 8 and 9). Nothing on the way to TERM waits for a file: the window runs on timers
  * alone, while a second loop reads stops and fence and writes the heartbeat as well as the folder lets it.
  */
-import { type SignalNote, stopInForce, stopNumber } from "../core/index.ts";
+import { type SignalNote, type Stops, stopInForce, stopNumber } from "../core/index.ts";
 import { readStops } from "../journal/index.ts";
-import { hasLostPlace } from "./fence.ts";
+import { hasLostPlace, isStale } from "./fence.ts";
 import type { Application, ApplicationExit, Body, EndedBy } from "./ports.ts";
 import type { SampleFile } from "./sample-file.ts";
 import { graceMs, limitAtOf, type Window, windowOf } from "./window.ts";
@@ -145,7 +145,7 @@ export class Life {
 
   /** Heartbeat, stops and fence. It may hang on a sick folder for as long as it likes: the window doesn't wait for it. */
   private async watchFolder(): Promise<void> {
-    const { world, spec, place, allocation } = this.ports;
+    const { world, spec, allocation } = this.ports;
     const everyMs = sampleEveryMs(spec.sampleIntervalMs, this.window, this.begunMs);
     let reread = false;
     // The scheduler could not be asked when the attempt began: until it answers, the user's own limit is the best word.
@@ -162,9 +162,9 @@ export class Life {
       const unwritten = await this.samples.write().catch((error: unknown) => error);
       try {
         // Also where nothing can be written: a wish that is on file counts.
-        const stops = await readStops(world.folder, place.task.job);
+        const { stops, lost } = await this.look();
         const stop = stopInForce(stops);
-        if (await hasLostPlace(this.ports)) this.wishFor("fence");
+        if (lost) this.wishFor("fence");
         else if (stop !== null) this.wishFor(stop, stopNumber(stops));
         if (unwritten !== undefined) throw unwritten;
         this.reachedMs = world.clock.monotonicMs();
@@ -185,6 +185,17 @@ export class Life {
         reread = true;
         await this.askLimitAgain();
       }
+    }
+  }
+
+  /** Stops and fence as they are now: an answer that was long on its way says how they were. */
+  private async look(): Promise<{ readonly stops: Stops; readonly lost: boolean }> {
+    const { world, place } = this.ports;
+    for (;;) {
+      const begunMs = world.clock.monotonicMs();
+      const stops = await readStops(world.folder, place.task.job);
+      const lost = await hasLostPlace(this.ports);
+      if (lost || !isStale(this.ports, begunMs)) return { stops, lost };
     }
   }
 

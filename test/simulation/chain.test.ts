@@ -31,3 +31,13 @@ for (const ahead of [0, 1, 2]) {
     expect(started).toBeGreaterThan(ROUNDS * 2);
   }, 900_000);
 }
+
+/** Seeds that found a fault once; kept beside the random ones. */
+test.each([
+  // An answer that was on its way while the node was cut off let a frozen application go on beside its successor.
+  { seed: 476_252_019, ahead: 1 },
+  // A twin's guardian testified for a body on a lost node.
+  { seed: 1_000_054, ahead: 0 },
+])("a chain that broke once holds (seed $seed)", async ({ seed, ahead }) => {
+  expect((await runChain({ seed, ahead, faults: true })).violations).toEqual([]);
+});
