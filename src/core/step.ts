@@ -371,9 +371,8 @@ function conclude(view: View, decision: Decision | null, stop: "drain" | "cancel
   if (waitingBody || above.length >= want) return rest({ kind: "going", attempt: above[0] ?? view.me ?? 0 });
   // A successor of a body that is about to start runs after it, whatever the decision below says of the next start.
   const own = view.topUp ? view.open.find((a) => a.number === view.me) : undefined;
-  const ahead = above.length > 0 || survey.running !== null || (own !== undefined && own.go?.what !== "withdrawn");
   const runsBelow = survey.running !== null || (own !== undefined && own.go?.what !== "withdrawn");
-  return claimNext(view, decision, ahead, runsBelow);
+  return claimNext(view, decision, above.length > 0 || runsBelow, runsBelow);
 }
 
 function claimNext(view: View, decision: Decision | null, ahead: boolean, runsBelow: boolean): Step {
