@@ -6,14 +6,17 @@ import { attemptFolder, record, untilOver } from "./stand.mjs";
 
 /**
  * Writes when it began and ended, and how long `node -e 0` took in between: so each hand-over stands between two of
- * them. The pause lets the earlier attempt's processes end first, as they have long done in a real chain.
+ * them. The pause lets the earlier attempt's processes end first, as they have long done in a real chain. With `BENCH_WAITS` it
+ * then computes until the window ends and TERM asks it to save; else it ends by itself, which nobody can foresee.
  */
 const APPLICATION = `began=$EPOCHREALTIME
 n=0; [ -e state.txt ] && read -r n <state.txt
+trap 'asked=1' TERM
 sleep 0.6
 before=$EPOCHREALTIME
 "$BENCH_NODE" -e 0
 after=$EPOCHREALTIME
+if [ -n "$BENCH_WAITS" ]; then sleep 60 & wait; fi
 n=$((n + 1))
 echo "$n" >state.tmp && mv state.tmp state.txt
 code=99; [ "$n" -ge "$MAX_ITER" ] && code=0
@@ -23,33 +26,36 @@ exit $code
 const ATTEMPTS = 10;
 const LIMIT = 3;
 
+/** How the end of an attempt comes about, with the settings that make it so. */
+const KINDS = {
+  window: { says: "at the end of the window", settings: ["--limit", "4s", "--margin", "1s", "--env", "BENCH_WAITS=1"] },
+  unforeseen: { says: "application ends unforeseen", settings: [] },
+  queued: { says: "unforeseen, ahead 1", settings: ["--ahead", "1"] },
+};
+
 export async function handOver(stand, { rounds }) {
-  const chains = { 0: [], 1: [] };
+  const chains = { window: [], unforeseen: [], queued: [] };
   for (let round = 0; round < Math.ceil(rounds / 2); round++) {
-    for (const ahead of [0, 1]) chains[ahead].push(await runChain(stand, `hand-over-${ahead}-${round}`, ahead));
+    for (const kind of Object.keys(KINDS)) chains[kind].push(await runChain(stand, `hand-over-${kind}-${round}`, kind));
   }
-  const [plain, queued] = [chains[0].flatMap((chain) => chain.gaps), chains[1].flatMap((chain) => chain.gaps)];
-  const [first] = chains[0];
+  const [first] = chains.unforeseen;
   stand.left.finished = first;
   const footprints = first.attempts.map(footprint);
+  const gaps = Object.entries(chains).map(([kind, all]) => [KINDS[kind].says, all.flatMap((chain) => chain.gaps)]);
   return {
     figures: [
-      figure("hand-over ÷ node -e 0", "", plain.map(ratio), LIMIT),
-      figure(
-        "hand-over",
-        "ms",
-        plain.map(({ ms }) => ms),
-      ),
+      ...gaps.flatMap(([says, all]) => [
+        figure(`hand-over ÷ node -e 0, ${says}`, "", all.map(ratio), LIMIT),
+        figure(
+          `  hand-over, ${says}`,
+          "ms",
+          all.map(({ ms }) => ms),
+        ),
+      ]),
       figure(
         "node -e 0, in the attempts",
         "ms",
-        plain.map(({ nodeMs }) => nodeMs),
-      ),
-      figure("hand-over ÷ node -e 0, ahead 1", "", queued.map(ratio)),
-      figure(
-        "hand-over, ahead 1",
-        "ms",
-        queued.map(({ ms }) => ms),
+        gaps.flatMap(([, all]) => all.map(({ nodeMs }) => nodeMs)),
       ),
       figure(
         "files of a finished attempt",
@@ -69,15 +75,15 @@ export async function handOver(stand, { rounds }) {
         footprints.map(({ blocks }) => blocks / 1000),
       ),
     ],
-    notes: [`where the time goes (medians, ms; ahead 0):\n${stages(plain)}`],
+    notes: gaps.map(([says, all]) => `where the time goes (medians, ms; ${says}):\n${stages(all)}`),
   };
 }
 
 const ratio = ({ ms, nodeMs }) => ms / nodeMs;
 
-async function runChain(stand, name, ahead) {
+async function runChain(stand, name, kind) {
   const project = stand.project(name, APPLICATION);
-  const settings = ["--total", ATTEMPTS, "--checkpoint", "state.txt", "--ahead", ahead].map(String);
+  const settings = ["--total", ATTEMPTS, "--checkpoint", "state.txt", ...KINDS[kind].settings].map(String);
   const folder = stand.submit(project, name, [...settings, "--env", `BENCH_NODE=${process.execPath}`]);
   await untilOver(folder, ATTEMPTS, 120_000);
   const attempts = Array.from({ length: ATTEMPTS }, (_, at) => attemptFolder(folder, at + 1));
@@ -96,7 +102,7 @@ function parseRun(line) {
   return { attempt, beganMs: began * 1000, nodeMs: (after - before) * 1000, endedMs: ended * 1000 };
 }
 
-/** Each step's moment, from the records that both attempts have left. */
+/** Each step's moment, from the records that both attempts have left. A successor that was ready before has no moment for its start. */
 function timesOf(from, to, ended, began) {
   const local = record(to, "local.json");
   return [
@@ -106,7 +112,7 @@ function timesOf(from, to, ended, began) {
     ["next one claimed", record(to, "claim.json").atMs],
     ["its shepherd spawned", record(to, "submitted.json").atMs],
     ["shepherd up", local.submittedAtMs],
-    ["runner spawned", local.startedAtMs],
+    ["runner spawned, or told", local.startedAtMs],
     ["runner up, records read", record(to, "started.json").atMs],
     ["go: its turn proved", record(to, "go.json").atMs],
     ["application began", began.beganMs],
@@ -114,14 +120,15 @@ function timesOf(from, to, ended, began) {
 }
 
 function stages(gaps) {
-  const names = gaps[0].times.map(([name]) => name);
-  return names
-    .slice(1)
-    .map((name, at) => {
-      const steps = gaps.map(({ times }) => times[at + 1][1] - times[at][1]);
-      return `  ${name.padEnd(34)} ${median(steps).toFixed(1).padStart(7)}`;
-    })
-    .join("\n");
+  let last = 0;
+  const lines = gaps[0].times.slice(1).map(([name], at) => {
+    const medianMs = median(gaps.map(({ times }) => times[at + 1][1] - times[0][1]));
+    if (medianMs < 0) return `  ${name.padEnd(34)}  before`;
+    const stepMs = medianMs - last;
+    last = medianMs;
+    return `  ${name.padEnd(34)} ${stepMs.toFixed(1).padStart(7)}`;
+  });
+  return lines.join("\n");
 }
 
 function footprint(folder) {
