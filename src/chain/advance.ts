@@ -100,6 +100,10 @@ export function policyOf(spec: JobSpec, ownerUid: number): Policy {
     budgets: spec.budgets,
     backoffFirstMs: spec.backoffFirstMs,
     backoffMaxMs: spec.backoffMaxMs,
+    limitMs: spec.limitMs,
+    marginMs: spec.marginMs,
+    // Absent in a specification of an older version.
+    allocationEndAtMs: spec.allocationEndAtMs ?? null,
     ownerUid,
   };
 }

@@ -1,14 +1,21 @@
 // The face of chain: moving a chain, and the world it moves in.
 export { type AdvanceOptions, advance, withdraw } from "./advance.ts";
+export { type GatherOptions, type GatherResult, gatherTask, type MissingAccount } from "./gather-task.ts";
 export { APPLICATION_FILE, type ApplicationRecord, localAttempts, markOf } from "./local-attempts.ts";
 export { type OpenOptions, openWorld } from "./open-world.ts";
-export { type AttemptRow, attemptTable } from "./operations/attempt-table.ts";
+export { type AttemptAccount, type AttemptRow, attemptTable } from "./operations/attempt-table.ts";
 export type { ChainState } from "./operations/chain-state.ts";
 export type { ChainStatus } from "./operations/chain-status.ts";
 export { resumeFlags } from "./operations/change-spec.ts";
 export { doctor, type Finding } from "./operations/doctor.ts";
 export { EXIT_STATUS, StintError, type StintErrorCode, toStintError } from "./operations/errors.ts";
 export { followLogs, type LogChunk, type LogOptions, type LogStream } from "./operations/follow-logs.ts";
+export {
+  type AccountConflict,
+  accountConflictsOf,
+  gatherAccounting,
+  gatherForLook,
+} from "./operations/gather-accounting.ts";
 export { findJob, shortName } from "./operations/job-name.ts";
 export { type PreparedJob, type PrepareInput, prepareJob } from "./operations/prepare-job.ts";
 export { findProject, type Project, requireProject, type Where } from "./operations/project.ts";
@@ -21,6 +28,7 @@ export {
   resumeJob,
 } from "./operations/resume-job.ts";
 export type { RuntimeBundle } from "./operations/runtime-bundle.ts";
+export type { SetAside } from "./operations/set-aside.ts";
 export { chainStatus, type JobTable, jobTable } from "./operations/status.ts";
 export { type StopRequest, type StopResult, stopJob } from "./operations/stop-job.ts";
 export { type SubmitRequest, type SubmitResult, submitJob } from "./operations/submit-job.ts";

@@ -38,9 +38,8 @@ export function localAttempts(folder: Folder, job: JobPlace, uuid: string, killW
     },
 
     async attemptOf(ref: Ref): Promise<LocalAttempt | null> {
-      const place = places.get(ref) ?? (await search(folder, job, ref));
+      const place = places.get(ref) ?? (await search(folder, job, ref, places));
       if (place === null) return null;
-      places.set(ref, place);
       const { claim, started, exited } = await readAttempt(folder, place);
       const application = await readRecord<ApplicationRecord>(folder, join(place.folder, APPLICATION_FILE));
       return {
@@ -56,8 +55,13 @@ export function localAttempts(folder: Folder, job: JobPlace, uuid: string, killW
   };
 }
 
-/** From the newest attempt down: those that anybody asks for are the newest. */
-async function search(folder: Folder, job: JobPlace, ref: Ref): Promise<AttemptPlace | null> {
+/** From the newest attempt down: those that anybody asks for are the newest. What it comes by on the way is noted in `found`. */
+async function search(
+  folder: Folder,
+  job: JobPlace,
+  ref: Ref,
+  found: Map<Ref, AttemptPlace>,
+): Promise<AttemptPlace | null> {
   const indices = ((await folder.list(join(job.folder, "tasks"))) ?? [])
     .filter((name) => /^\d+$/.test(name))
     .map(Number);
@@ -66,7 +70,8 @@ async function search(folder: Folder, job: JobPlace, ref: Ref): Promise<AttemptP
     for (const number of (await attemptNumbers(folder, task)).reverse()) {
       const place = attemptPlace(task, number);
       const { submitted, started } = await readAttempt(folder, place);
-      if (submitted?.ref === ref || started?.ref === ref) return place;
+      for (const of of [submitted, started]) if (of !== null) found.set(of.ref, place);
+      if (found.has(ref)) return place;
     }
   }
   return null;

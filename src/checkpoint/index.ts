@@ -1,4 +1,4 @@
-// The face of checkpoint: reading progress, generations, the owner record, room for the next checkpoint.
+// The face of checkpoint: reading progress, generations, the owner record, quarantine, room for the next checkpoint.
 export { type CheckpointPlace, resolveCheckpoint } from "./checkpoint-place.ts";
 export { type StorageFinding, spaceFor } from "./checkpoint-space.ts";
 export { formatGenerations, type GenerationMemory, parseGenerations } from "./generations.ts";
@@ -17,4 +17,6 @@ export {
 } from "./owner.ts";
 export { type OwnerIdentity, type OwnerPlace, type OwnerRecord, ownerPlace } from "./owner-record.ts";
 export { checkProgressRule } from "./progress-rule.ts";
+export { makeQuarantine, moveAside, planQuarantine, type QuarantinePlan } from "./quarantine.ts";
 export { type CheckpointSpec, readCheckpoint } from "./read-checkpoint.ts";
+export { tidyOwners } from "./tidy-owners.ts";

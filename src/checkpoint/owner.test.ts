@@ -50,6 +50,9 @@ class MemoryFolder implements Folder {
   async identity(): Promise<string | null> {
     throw new Error("an owner is known by its records, not by inodes");
   }
+  async stamp(): Promise<string | null> {
+    throw new Error("an owner is known by its records, not by their times");
+  }
   async remove(): Promise<void> {
     throw new Error("an owner record is never removed");
   }

@@ -2,6 +2,7 @@
 import { type Command, formatDuration, type JobSpec, type Origins, type ProgressRule } from "../core/index.ts";
 import { commandText, optionTable } from "../spec/index.ts";
 import { table } from "./terminal.ts";
+import { momentInZone } from "./words.ts";
 
 /** Each setting of a job: its key, its value, where that came from. */
 export function settingLines(spec: JobSpec, origins: Origins): readonly string[] {
@@ -36,6 +37,7 @@ const KEYS: Readonly<Record<string, string>> = {
   "slurm.memory": "slurm.mem",
   backoffFirst: "backoff.first",
   backoffMax: "backoff.max",
+  allocationEndAt: "allocation-end",
 };
 
 function keyOf(field: string): string {
@@ -61,6 +63,8 @@ function flat(prefix: string, value: object): [string, Value][] {
     const special = SPECIAL[field];
     if (special !== undefined && inner !== null) return [[field, special(inner)]];
     if (inner !== null && typeof inner === "object" && !Array.isArray(inner)) return flat(field, inner);
+    // Most jobs are in no allocation.
+    if (inner === null && field.startsWith("allocation")) return [];
     if (inner === null || (Array.isArray(inner) && inner.length === 0)) return [[field, "-"]];
     if (field.endsWith("Ms") && typeof inner === "number") return [[field, { ms: inner }]];
     return [[field, Array.isArray(inner) ? inner.join(" ") : String(inner)]];
@@ -70,6 +74,7 @@ function flat(prefix: string, value: object): [string, Value][] {
 const SPECIAL: Readonly<Record<string, (value: unknown) => string>> = {
   command: (value) => commandText(value as Command),
   "checkpoint.progress": (value) => progressRuleText(value as ProgressRule),
+  allocationEndAtMs: (value) => momentInZone(value as number),
 };
 
 function progressRuleText(rule: ProgressRule): string {

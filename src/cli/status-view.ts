@@ -1,5 +1,6 @@
 /** Jobs as lines. */
-import type { ChainStatus } from "../chain/index.ts";
+import type { AccountConflict, ChainStatus } from "../chain/index.ts";
+import { savesText } from "../core/index.ts";
 import { escapeLine } from "./escape.ts";
 import { csv, type Terminal, table } from "./terminal.ts";
 import { cpuSpan, invalidWhy, momentInZone, progressCell, progressText, span, stateText, windowLeft } from "./words.ts";
@@ -46,6 +47,7 @@ export function statusLines(job: ChainStatus, name: string, terminal: Terminal):
     ["attempt", attemptText(job)],
     ["progress", invalidWhy(job.progress, `${job.reason} ${job.why}`) === null ? progressCell(job) : progressText(job)],
     ["window left", window],
+    ["margin", marginText(job)],
     ["ETA", job.etaMs === null ? "" : `${span(job.etaMs)} of run time`],
     ["ran", span(job.ranMs)],
     ["waited", span(job.waitedMs)],
@@ -57,6 +59,24 @@ export function statusLines(job: ChainStatus, name: string, terminal: Terminal):
     ["folder", job.folder],
   ];
   return rows.filter(([, value]) => value !== "").map(([key, value]) => `${key.padEnd(13)} ${escapeLine(value)}`);
+}
+
+/** What accounting says otherwise, below the rest; the newest first, and not more than anybody reads. */
+export function conflictLines(conflicts: readonly AccountConflict[]): readonly string[] {
+  const shown = conflicts.slice(-MOST_CONFLICTS).reverse();
+  const rest = conflicts.length - shown.length;
+  const lines = shown.map(({ attempt, text }) => `attempt ${attempt}: ${text}`);
+  if (rest > 0) lines.push(`and ${rest} more, see --json`);
+  return lines.map((line, i) => `${(i === 0 ? "accounting" : "").padEnd(13)} ${escapeLine(line)}`);
+}
+
+const MOST_CONFLICTS = 3;
+
+/** What is kept back for saving in the running attempt, and what saving has taken so far. */
+function marginText({ marginMs, windowEndAtMs, saves }: ChainStatus): string {
+  const measured = saves.recentMs.length > 0 || saves.tooShortMs !== null ? savesText(saves) : "";
+  const inForce = marginMs === null || windowEndAtMs === null ? "" : span(marginMs);
+  return [inForce, measured].filter((part) => part !== "").join("; ");
 }
 
 /** The number alone, unless some of those below it never came to run. */

@@ -77,10 +77,11 @@ export function exitText(row: AttemptRow): string {
   return row.exitCode === null ? "" : `exit ${row.exitCode}`;
 }
 
-/** `10 → 20`; empty where nothing is configured. */
+/** `10 → 20`, `none yet`, `10 → gone`; empty where nothing is configured. */
 export function progressChange(row: AttemptRow): string {
   const { progressBefore: before, progressAfter: after } = row;
   if (after === null || after.state === "not-configured") return before === null ? "" : String(before);
+  if (after.state === "absent") return before === null ? "none yet" : `${before} → gone`;
   // The reason stands beside it.
   return `${before ?? 0} → ${after.state === "invalid" ? "invalid" : formatProgress(after, null)}`;
 }

@@ -19,6 +19,9 @@ const policy: Policy = {
   },
   backoffFirstMs: 10_000,
   backoffMaxMs: 600_000,
+  limitMs: null,
+  marginMs: 60_000,
+  allocationEndAtMs: null,
   ownerUid: 1000,
 };
 const same: Progress = { state: "not-above", value: 5 };
@@ -28,7 +31,7 @@ function attemptsUntilHold(verdict: Verdict, progress: (n: number) => Progress, 
   let carry = start;
   for (let n = 1; n <= 2000; n++) {
     const now = progress(n);
-    carry = spend(carry, { verdict, progress: now, ranMs: 1000, cpuUserMs: 1, cpuSystemMs: 1 });
+    carry = spend(carry, { verdict, progress: now, ranMs: 1000, cpuUserMs: 1, cpuSystemMs: 1, saving: null });
     const decision = decide({
       verdict,
       why: verdict,
@@ -125,6 +128,17 @@ describe("stops and holds", () => {
   test("exit 76 stops, exit 127 is held at once", () => {
     expect(decision("failed", { course: "stop" })).toMatchObject({ kind: "stop" });
     expect(decision("failed", { course: "hold" })).toMatchObject({ kind: "hold" });
+  });
+  test("failures that all began at one checkpoint are held with the word that sets it aside, others without it", () => {
+    const carry = { ...EMPTY_CARRY, attempts: 9, failures: 3, inARow: 3, highWater: 5 };
+    const adviceOf = (verdict: Verdict, changes: Partial<Parameters<typeof decide>[0]>): string => {
+      const held = decision(verdict, { carry, progress: same, ...changes });
+      return held.kind === "hold" ? held.advice : held.kind;
+    };
+    expect(adviceOf("failed", {})).toContain("stint resume JOB --quarantine sets it aside");
+    expect(adviceOf("failed", { progress: { state: "absent" } })).not.toContain("quarantine");
+    expect(adviceOf("failed", { carry: { ...carry, inARow: 1 } })).not.toContain("quarantine");
+    expect(adviceOf("out-of-memory", {})).toBe("give it more memory, then: stint resume JOB");
   });
   test("a failure of the first attempt without progress is held at once", () => {
     expect(decision("failed", { carry: { ...EMPTY_CARRY, attempts: 1, failures: 1 } })).toMatchObject({ kind: "hold" });

@@ -1,4 +1,6 @@
 /** What follows from a verdict: budgets, back-off and holds (design §5, "Endless loops end"). Pure arithmetic. */
+import { withinAllocation } from "./allocation-bound.ts";
+import { NO_SAVES, noteSaving, type Saving } from "./margin.ts";
 import { type Progress, progressValue } from "./progress.ts";
 import type { Carry, Decision, Policy, Verdict, WithdrawReason } from "./records.ts";
 import type { Course } from "./verdict.ts";
@@ -15,6 +17,7 @@ export const EMPTY_CARRY: Carry = {
   highWater: null,
   cpuUserMs: 0,
   cpuSystemMs: 0,
+  saves: NO_SAVES,
 };
 
 /**
@@ -31,6 +34,8 @@ export interface Spent {
   readonly ranMs: number | null;
   readonly cpuUserMs: number | null;
   readonly cpuSystemMs: number | null;
+  /** How it took our TERM, with the margin in force; null: nothing to learn. */
+  readonly saving: (Saving & { readonly marginMs: number }) | null;
 }
 
 /** The carry after an attempt whose application was allowed to start. */
@@ -51,7 +56,12 @@ export function spend(before: Carry, spent: Spent): Carry {
     neverRan: 0,
     inARow: base.inARow,
     highWater: above ? progressValue(progress) : base.highWater,
+    saves: savesAfter(before, spent),
   };
+}
+
+function savesAfter({ saves = NO_SAVES }: Carry, { saving }: Spent): NonNullable<Carry["saves"]> {
+  return saving === null ? saves : noteSaving(saves, saving, saving.marginMs);
 }
 
 export interface DecisionInput {
@@ -68,6 +78,10 @@ export interface DecisionInput {
 
 /** Decides after an attempt that was allowed to start. */
 export function decide(input: DecisionInput): Decision {
+  return withinAllocation(decideAlone(input), input.policy, input.carry.saves ?? NO_SAVES, input.nowMs);
+}
+
+function decideAlone(input: DecisionInput): Decision {
   const { verdict, carry, policy, stop, course, why, progress } = input;
   const { budgets } = policy;
   const hold = (reason: string, advice: string): Decision => ({ kind: "hold", why: reason, advice });
@@ -87,14 +101,17 @@ export function decide(input: DecisionInput): Decision {
       return { kind: "continue" };
     case "stalled":
       return carry.stalled >= budgets.stalled
-        ? hold(`${why} (${carry.stalled} times)`, "give it a longer --limit or --margin, or let it save sooner")
+        ? hold(
+            `${why} (${carry.stalled} times)`,
+            `give it a longer --limit${policy.marginMs === "auto" ? "" : " or --margin"}, or let it save sooner`,
+          )
         : retry;
     case "failed":
     case "out-of-memory":
       if (carry.attempts === 1 && progress.state !== "above")
         return hold(`${why}: the first attempt failed without any progress`, LOOK);
       return carry.failures >= budgets.failures
-        ? hold(`${why} (${carry.failures} failures without new progress)`, verdict === "failed" ? LOOK : MEMORY)
+        ? hold(`${why} (${carry.failures} failures without new progress)`, afterFailures(verdict, carry, progress))
         : retry;
     case "preempted":
       return carry.preemptions >= budgets.preemptions ? hold(`preempted ${carry.preemptions} times`, RAISE) : retry;
@@ -107,6 +124,13 @@ export function decide(input: DecisionInput): Decision {
     case "never-ran":
       return { kind: "continue" };
   }
+}
+
+/** Who restarts from one checkpoint again and again and fails each time may be failing because of it. */
+function afterFailures(verdict: "failed" | "out-of-memory", carry: Carry, progress: Progress): string {
+  if (verdict === "out-of-memory") return MEMORY;
+  const fromOne = progress.state === "not-above" && carry.inARow > 1;
+  return fromOne ? `${LOOK}; if the checkpoint itself is bad: ${RESUME} --quarantine sets it aside` : LOOK;
 }
 
 export interface NeverRanInput {
@@ -135,7 +159,10 @@ export function decideNeverRan(input: NeverRanInput): { readonly decision: Decis
   const below: Decision = input.below ?? { kind: "continue" };
   const notOurs = NOT_OURS.has(reason);
   const carry: Carry = notOurs ? { ...input.carry, neverRan: input.carry.neverRan + 1 } : input.carry;
-  const answer = (decision: Decision) => ({ decision, carry });
+  const answer = (decision: Decision) => ({
+    decision: withinAllocation(decision, policy, carry.saves ?? NO_SAVES, nowMs),
+    carry,
+  });
   if (below.kind === "finish") return answer(below);
   if (reason === "total-reached") return answer({ kind: "finish" });
   if (stop !== null) return answer({ kind: "stop", why: stop === "cancel" ? "cancelled" : "drained", advice: RESUME });

@@ -1,4 +1,7 @@
 // The face of core: what the other rooms may use.
+
+export { type AccountTotals, accountConflicts, accountTotals } from "./account.ts";
+export { type AllocationHere, allocationEndText, isWorthStarting, limitWithin } from "./allocation-bound.ts";
 export { EMPTY_CARRY } from "./decision.ts";
 export {
   formatJobId,
@@ -21,10 +24,14 @@ export type {
   SpecRevision,
   Timing,
 } from "./job-spec.ts";
+export { autoMarginMs, NO_SAVES, reserveMs, type Saves, type Saving, savesText } from "./margin.ts";
 export { formatProgress, type Progress, progressOf, progressValue, type Reading } from "./progress.ts";
 export { type Doubt, noteDoubt, type ProofAnswer, prove, type Watch } from "./proof.ts";
 export { quoteCommand, quoteShell, splitWords } from "./quote.ts";
 export {
+  type Accounting,
+  type AccountRow,
+  type AccountStep,
   type AttemptRecords,
   type Basis,
   type Carry,
@@ -39,6 +46,7 @@ export {
   type Policy,
   type ProcessRef,
   type Proof,
+  type Quarantine,
   RECORD_VERSION,
   type Ref,
   type SchedulerName,
@@ -62,6 +70,7 @@ export {
   type Settlement,
   type Step,
   type View,
+  windowEndOf,
 } from "./step.ts";
 export { isResumed, type StopList, type Stops, standingDecision, stopInForce, stopNumber } from "./stops.ts";
 export { type DurationRules, formatDuration, type ParsedDuration, parseDuration } from "./time.ts";

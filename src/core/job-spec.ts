@@ -57,8 +57,13 @@ export interface JobSpec {
   readonly total: number | null;
   /** null: the scheduler's own default (Slurm) or none (local). */
   readonly limitMs: number | null;
-  readonly marginMs: number;
+  /** `auto`: each attempt's is sized from how long saving took before (margin.ts). */
+  readonly marginMs: number | "auto";
   readonly scheduler: SchedulerName;
+  /** `local`, submitted or resumed inside an allocation: when that ends. Null: in none, or its end is not known. */
+  readonly allocationEndAtMs: number | null;
+  /** CPUs of this node in that allocation, for information. */
+  readonly allocationCpus: number | null;
   readonly mode: Mode;
   /** Successors kept queued while an attempt runs. */
   readonly ahead: number;

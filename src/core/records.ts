@@ -3,7 +3,8 @@
  * from one host's monotonic clock (`…Ms`). A record never changes once it has been created.
  */
 import type { Budgets } from "./job-spec.ts";
-import type { Progress } from "./progress.ts";
+import type { Saves, Saving } from "./margin.ts";
+import type { Progress, Reading } from "./progress.ts";
 
 /** Version written into every record; a reader refuses a higher one with a clear line and leaves the record alone. */
 export const RECORD_VERSION = 1;
@@ -65,7 +66,7 @@ export interface Started extends Created {
   readonly nodes: readonly string[];
   /** When the scheduler will end the attempt; null where it has no limit. */
   readonly limitEndAtMs: number | null;
-  /** When TERM will be sent: limitEndAtMs − margin; null without a limit. */
+  /** When TERM will be sent: limitEndAtMs − margin; null without a limit. With `margin: auto` a guess until `go`. */
   readonly windowEndAtMs: number | null;
   /** Copied here since the scheduler forgets: partition, account, CPUs, memory, preemptible … */
   readonly allocation: Readonly<Record<string, string | number | boolean | null>>;
@@ -86,6 +87,8 @@ export interface GoStart extends Created {
   readonly provedBy: number;
   readonly proofs: readonly Proof[];
   readonly progressBefore: Progress;
+  /** The margin in force. Absent in records of a version that did not write it. */
+  readonly marginMs?: number;
 }
 
 export type WithdrawReason =
@@ -140,6 +143,8 @@ export interface Exited extends Created {
   readonly startedAtMs: number;
   /** The application's life on the host's monotonic clock; null where only the guardian is left to testify. */
   readonly ranMs: number | null;
+  /** How it took our TERM; null or absent: none was sent, or nobody saw it. */
+  readonly saving?: Saving | null;
   readonly cpuUserMs: number | null;
   readonly cpuSystemMs: number | null;
   readonly memoryPeakBytes: number | null;
@@ -183,6 +188,8 @@ export interface Carry {
   readonly highWater: number | null;
   readonly cpuUserMs: number;
   readonly cpuSystemMs: number;
+  /** How long saving took, for the margin. Absent in records of a version that did not measure it. */
+  readonly saves?: Saves;
 }
 
 export interface Evidence {
@@ -212,12 +219,82 @@ export interface Settled extends Created {
   readonly stopNumber: number;
 }
 
+/** Numbers of one run or of one of its steps, as the scheduler accounts for them. Null: not told, which is not 0. */
+interface Accounted {
+  /** The scheduler's word, without decoration. */
+  readonly state: string;
+  /** Null where Slurm writes 0:0 for an end that has no exit status, and where no node has reported one. */
+  readonly exitCode: number | null;
+  readonly signal: number | null;
+  readonly startAtMs: number | null;
+  readonly endAtMs: number | null;
+  /** Without the time it was suspended. */
+  readonly elapsedMs: number | null;
+  readonly allocatedCpus: number | null;
+  readonly cpuTotalMs: number | null;
+  readonly cpuUserMs: number | null;
+  readonly cpuSystemMs: number | null;
+  readonly memoryPeakBytes: number | null;
+  /** As the scheduler printed them, by its own names; null: its record lies beside this one (`local.json`). */
+  readonly raw: Readonly<Record<string, string>> | null;
+}
+
+export interface AccountStep extends Accounted {
+  /** `batch`, `extern`, `0` … */
+  readonly step: string;
+}
+
+/** One run of a job: a job that was requeued has several. */
+export interface AccountRow extends Accounted {
+  readonly ref: Ref;
+  /** 0, and one more for each requeue. */
+  readonly run: number;
+  readonly cancelledByUid: number | null;
+  readonly submitAtMs: number | null;
+  readonly eligibleAtMs: number | null;
+  readonly suspendedMs: number | null;
+  /** CPU of steps that nobody has reported is not in it. */
+  readonly cpuIsLowerBound: boolean;
+  /** A sampled peak is a lower bound. */
+  readonly memoryPeakIsLowerBound: boolean;
+  /** Such as `cpu=4,mem=8G,gres/gpu=1`. */
+  readonly allocated: string | null;
+  readonly requestedMemoryBytes: number | null;
+  readonly requestedMemoryPer: "node" | "cpu" | null;
+  readonly nodes: readonly string[];
+  readonly partition: string | null;
+  readonly account: string | null;
+  readonly steps: readonly AccountStep[];
+}
+
+/** `accounting.json`: what the scheduler says that an attempt has used, kept since it forgets. Changes no settlement. */
+export interface Accounting {
+  readonly version: number;
+  readonly scheduler: SchedulerName;
+  readonly gatheredAtMs: number;
+  /** Nothing of it will change any more; only such accounts are put on file. */
+  readonly final: boolean;
+  /** All runs of all jobs that carried the attempt, in order. */
+  readonly rows: readonly AccountRow[];
+}
+
 /** A wish on file. `resume` may carry a person's word that an attempt is over (proof F) or that the checkpoint is theirs. */
 export interface Stop extends Created {
   readonly kind: "drain" | "cancel" | "resume";
   readonly by: string;
   readonly over?: number;
   readonly note?: string;
+  /** A person's word to set the checkpoint aside: first with a drain, and with the resume when it has been done. */
+  readonly quarantine?: Quarantine;
+}
+
+/** What is moved where, and what it was. */
+export interface Quarantine {
+  /** The newest attempt that had run; the word is void once another one has. 0: none had. */
+  readonly afterAttempt: number;
+  /** What the checkpoint said before. */
+  readonly progress: Reading;
+  readonly moves: readonly { readonly from: string; readonly to: string }[];
 }
 
 /** All that is on file of one attempt; null: not there (yet). */
@@ -240,6 +317,10 @@ export interface Policy {
   readonly budgets: Budgets;
   readonly backoffFirstMs: number;
   readonly backoffMaxMs: number;
+  /** As in the specification. */
+  readonly limitMs: number | null;
+  readonly marginMs: number | "auto";
+  readonly allocationEndAtMs: number | null;
   /** Uid of the folder's owner: whose cancel is the user's own. */
   readonly ownerUid: number;
 }

@@ -5,6 +5,7 @@
  */
 import { afterResume, decide, decideNeverRan, EMPTY_CARRY, spend } from "./decision.ts";
 import type { Timing } from "./job-spec.ts";
+import { measuredSaving } from "./margin.ts";
 import { type Progress, progressOf, progressValue, type Reading } from "./progress.ts";
 import { apartForSure, prove, type Watch } from "./proof.ts";
 import type {
@@ -190,6 +191,7 @@ function settleStarted(
     ranMs: exited?.ranMs ?? null,
     cpuUserMs: exited?.cpuUserMs ?? null,
     cpuSystemMs: exited?.cpuSystemMs ?? null,
+    saving: measuredSaving(attempt, seen),
   };
   const carry = spend({ ...before, highWater: mark }, spent);
   const evidence: Evidence = {
@@ -404,6 +406,13 @@ export function carryBelow(view: Pick<View, "settled" | "stops">): Carry {
  */
 export function refOf(attempt: AttemptRecords): Ref | null {
   return attempt.started?.ref ?? attempt.submitted?.ref ?? null;
+}
+
+/** When TERM comes to an attempt, by the margin in force (epoch ms); null: no limit, or not started. */
+export function windowEndOf({ started, go }: Pick<AttemptRecords, "started" | "go">): number | null {
+  if (started === null || started.limitEndAtMs === null) return null;
+  const marginMs = go?.what === "start" ? go.marginMs : undefined;
+  return marginMs === undefined ? started.windowEndAtMs : started.limitEndAtMs - marginMs;
 }
 
 /** Every job known to carry the attempt's script. */

@@ -20,6 +20,9 @@ const policy: Policy = {
   },
   backoffFirstMs: 10_000,
   backoffMaxMs: 600_000,
+  limitMs: null,
+  marginMs: 60_000,
+  allocationEndAtMs: null,
   ownerUid: 1000,
 };
 const go: GoStart = {
@@ -252,5 +255,35 @@ describe("not known yet is an answer and no verdict", () => {
     expect(verdictOf({ exited: testimony, seen: over("OUT_OF_MEMORY") })).toBe("out-of-memory");
     expect(verdictOf({ exited: testimony, seen: over("PREEMPTED") })).toBe("preempted");
     expect(verdictOf({ exited: testimony, seen: over("FAILED", { signal: 9 }) })).toBe("failed");
+  });
+});
+
+describe("an application that was killed at the end of its window", () => {
+  const why = (change: Partial<Exited>, marginMs: Policy["marginMs"] = 60_000) => {
+    const killed = exited({ exitCode: null, signal: "SIGKILL", windowEnded: true, endedBy: "window", ...change });
+    const facts: Facts = {
+      go: { ...go, marginMs: 60_000 },
+      started: null,
+      exited: killed,
+      seen: null,
+      progress: grew,
+      stop: null,
+    };
+    const judgement = judge(facts, { ...policy, marginMs });
+    return judgement.kind === "judged" ? judgement.why : judgement.kind;
+  };
+  const saving = { ms: 51_000, killed: true };
+  const end = "killed by SIGKILL at the end of the window";
+
+  test("needed more than its margin, and that is said with what sizes it", () => {
+    expect(why({ saving })).toBe(
+      `${end}: it did not end within the margin of 1m (--margin auto sizes it), progress grew`,
+    );
+    expect(why({ saving }, "auto")).toBe(`${end}: it did not end within the margin of 1m, progress grew`);
+  });
+
+  test("by somebody else, tells nothing of the margin", () => {
+    expect(why({ saving: { ms: 100, killed: false } })).toBe(`${end}, progress grew`);
+    expect(why({})).toBe(`${end}, progress grew`);
   });
 });

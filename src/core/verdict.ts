@@ -6,6 +6,7 @@
 import { type Progress, progressValue } from "./progress.ts";
 import type { Exited, GoStart, Policy, Started, Verdict } from "./records.ts";
 import type { Over, Seen } from "./seen.ts";
+import { formatDuration } from "./time.ts";
 
 export interface Facts {
   readonly go: GoStart;
@@ -93,7 +94,8 @@ function judgeTestimony(exited: Exited, facts: Facts, policy: Policy): Judgement
       ? judged("stalled", "exit 0 after TERM without any progress", null, [])
       : judged("failed", `exit 0, but the total of ${policy.total} is not reached and progress did not grow`, null, []);
   }
-  if (ours) return windowEnd(`${describeExit(exited)} at the end of the window`, progress, policy);
+  if (ours)
+    return windowEnd(`${describeExit(exited)} at the end of the window${tooShort(facts, policy)}`, progress, policy);
   const hold = exitCode === 126 || exitCode === 127 ? "hold" : null;
   return judged("failed", describeExit(exited), hold, []);
 }
@@ -101,6 +103,13 @@ function judgeTestimony(exited: Exited, facts: Facts, policy: Policy): Judgement
 /** A signal from outside that asks for the end; a closed terminal asks for nothing. */
 function wasTold(exited: Exited): boolean {
   return exited.signalsReceived.some(({ signal }) => signal !== "SIGHUP");
+}
+
+/** A margin that did not suffice, and what to do about it. */
+function tooShort({ exited, go }: Facts, policy: Policy): string {
+  if (exited?.saving?.killed !== true || exited.endedBy !== "window" || go.marginMs === undefined) return "";
+  const hint = policy.marginMs === "auto" ? "" : " (--margin auto sizes it)";
+  return `: it did not end within the margin of ${formatDuration(go.marginMs)}${hint}`;
 }
 
 /** Killed or gone at the window's end: only progress tells whether anything was saved. */

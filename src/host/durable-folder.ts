@@ -100,6 +100,15 @@ export function durableFolder(calls: FileCalls): Folder {
         throw new FolderError("look at", path, error);
       }
     },
+
+    async stamp(path) {
+      try {
+        return await calls.stamp(path);
+      } catch (error) {
+        if (isAbsent(error)) return null;
+        throw new FolderError("look at", path, error);
+      }
+    },
   };
 }
 
@@ -195,10 +204,19 @@ async function unlinkQuietly(calls: FileCalls, path: string): Promise<void> {
 }
 
 function temporaryName(path: string): string {
-  const host = hostname()
+  return join(dirname(path), `.tmp-${hostInNames()}-${process.pid}-${randomBytes(8).toString("hex")}`);
+}
+
+function hostInNames(): string {
+  return hostname()
     .replace(/[^A-Za-z0-9.-]/g, "_")
     .slice(0, 64);
-  return join(dirname(path), `.tmp-${host}-${process.pid}-${randomBytes(8).toString("hex")}`);
+}
+
+/** Who made a temporary file of ours, from its name; null for any other name. `pid` null: a process of another host. */
+export function temporaryMaker(name: string): { readonly pid: number | null } | null {
+  const [, host, pid] = /^\.tmp-(.{1,64})-(\d{1,9})-[0-9a-f]{16}$/.exec(name) ?? [];
+  return pid === undefined ? null : { pid: host === hostInNames() ? Number(pid) : null };
 }
 
 /**

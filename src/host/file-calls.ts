@@ -32,6 +32,8 @@ export interface FileCalls {
   /** mkdir of one folder with mode 0700. */
   makeFolder(path: string): Later<void>;
   inode(path: string): Later<bigint>;
+  /** Inode and ctime. */
+  stamp(path: string): Later<string>;
 }
 
 export const pooledCalls: FileCalls = {
@@ -61,6 +63,7 @@ export const pooledCalls: FileCalls = {
   unlink,
   makeFolder: (path) => mkdir(path, { mode: 0o700 }),
   inode: async (path) => (await stat(path, { bigint: true })).ino,
+  stamp: async (path) => stampOf(await stat(path, { bigint: true })),
 };
 
 /** One object for all calls: Node takes its fast path, and nothing is made anew for thousands of files. */
@@ -92,4 +95,9 @@ export const blockingCalls: FileCalls = {
   unlink: unlinkSync,
   makeFolder: (path) => mkdirSync(path, { mode: 0o700 }),
   inode: (path) => statSync(path, { bigint: true }).ino,
+  stamp: (path) => stampOf(statSync(path, { bigint: true })),
 };
+
+function stampOf({ ino, ctimeNs }: { readonly ino: bigint; readonly ctimeNs: bigint }): string {
+  return `${ino} ${ctimeNs}`;
+}

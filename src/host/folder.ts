@@ -22,4 +22,9 @@ export interface Folder {
   remove(path: string): Promise<void>;
   /** Inode number of a file or folder as text (a copy has another); null when it is not there. */
   identity(path: string): Promise<string | null>;
+  /**
+   * Inode and time of the last change (the file system's own) of a file as text; null when it is not there. An equal one means: the
+   * same file, untouched, to a tick of that clock (some ms).
+   */
+  stamp(path: string): Promise<string | null>;
 }

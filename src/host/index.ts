@@ -10,11 +10,12 @@ export {
   slurmTracking,
 } from "./cgroup.ts";
 export { type Clock, realClock } from "./clock.ts";
-export { blockingFolder, durableFolder, pooledFolder } from "./durable-folder.ts";
+export { blockingFolder, durableFolder, pooledFolder, temporaryMaker } from "./durable-folder.ts";
 export { endSelf } from "./exit.ts";
 export { blockingCalls, type FileCalls, pooledCalls } from "./file-calls.ts";
 export type { Folder } from "./folder.ts";
 export { errorCode, FolderError, isOutOfSpace } from "./folder-error.ts";
+export { type FolderHints, folderHints } from "./folder-hints.ts";
 export { type SignalResult, type SweepOptions, signalMembers, sweep, termAll } from "./ladder.ts";
 export { aliveHere, processRef, sameMachine, sinceStartMs, thisMachine, thisProcess } from "./machine.ts";
 export { doubtsAbout, findMembers, type Member, type MemberQuery } from "./members.ts";

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { delimiter, isAbsolute, join } from "node:path";
+import type { Writable } from "node:stream";
 import type { ProcessRef } from "../core/index.ts";
 import { realClock } from "./clock.ts";
 import { errorCode } from "./folder-error.ts";
@@ -10,8 +11,8 @@ export interface SpawnOptions {
   readonly cwd: string;
   /** The whole environment: nothing of this process's own is added. PATH in it is where the program is looked for. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Open descriptors; null: /dev/null. The caller closes its own copies. */
-  readonly stdin: number | null;
+  /** Open descriptors; null: /dev/null. The caller closes its own copies. "pipe": what this process writes to `input`. */
+  readonly stdin: number | null | "pipe";
   readonly stdout: number | null;
   readonly stderr: number | null;
 }
@@ -45,6 +46,8 @@ export type Application =
       readonly startedMonotonicMs: number;
       /** Its end alone; others may still hold its output. Never rejects. */
       readonly exit: Promise<ApplicationExit>;
+      /** Where its standard input is a pipe. A reader that is gone is no error here: `exit` tells. */
+      readonly input: Writable | null;
     }
   | { readonly kind: "failed"; readonly failure: SpawnFailure };
 
@@ -61,7 +64,13 @@ export async function spawnApplication(argv: readonly string[], options: SpawnOp
   const begun = await begin(argv, options);
   return begun.kind === "failed"
     ? begun
-    : { kind: "started", ref: begun.ref, startedMonotonicMs: begun.atMonotonicMs, exit: begun.exit };
+    : {
+        kind: "started",
+        ref: begun.ref,
+        startedMonotonicMs: begun.atMonotonicMs,
+        exit: begun.exit,
+        input: begun.child.stdin,
+      };
 }
 
 let perl: string | null | undefined;
@@ -114,6 +123,7 @@ async function begin(argv: readonly string[], options: SpawnOptions): Promise<Be
       stdio: [options.stdin ?? "ignore", options.stdout ?? "ignore", options.stderr ?? "ignore"],
       detached: true,
     });
+    child.stdin?.on("error", () => {}); // EPIPE: it has ended, which `exit` tells
     const atMonotonicMs = realClock.monotonicMs();
     const exit = new Promise<ApplicationExit>((resolve) => {
       child.once("exit", (code, signal) => resolve({ code, signal, atMonotonicMs: realClock.monotonicMs() }));

@@ -1,4 +1,5 @@
 // The face of the journal: the job folder as records and state.
+export { ACCOUNTING_FILE, readAccounting, writeAccounting } from "./accounting.ts";
 export { encode, JournalError, type JournalErrorCode } from "./codec.ts";
 export { findJobs } from "./find-jobs.ts";
 export { adoptHome, checkHome, createHome, type Home } from "./home.ts";
@@ -9,6 +10,8 @@ export {
   createStop,
   readAttempt,
   readEnvironment,
+  readFirstSpec,
+  readOwnStops,
   readRecord,
   readSpec,
   readStops,

@@ -137,6 +137,16 @@ export async function readStops(folder: Folder, job: JobPlace): Promise<Stops> {
   return { lists, words };
 }
 
+/** The job's own stops, ascending. */
+export async function readOwnStops(folder: Folder, job: JobPlace): Promise<readonly Stop[]> {
+  const stops: Stop[] = [];
+  for (const number of await stopNumbers(folder, job.folder)) {
+    const stop = await readRecord<Stop>(folder, `${job.folder}/stops/${padded(number)}.json`);
+    if (stop !== null) stops.push(stop);
+  }
+  return stops;
+}
+
 async function stopNumbers(folder: Folder, jobFolder: string): Promise<number[]> {
   const names = (await folder.list(`${jobFolder}/stops`)) ?? [];
   return names
@@ -169,6 +179,11 @@ export async function readSpec(
     if (revision !== null) return { number, revision };
   }
   return null;
+}
+
+/** The specification as it was submitted first; null when the submit never got that far. */
+export async function readFirstSpec(folder: Folder, job: JobPlace): Promise<SpecRevision | null> {
+  return readRecord<SpecRevision>(folder, `${job.folder}/spec/${padded(1)}.json`);
 }
 
 /** Creates revision `number` of the specification once; whoever loses gets what is there. */

@@ -8,9 +8,9 @@ import {
   openWorld,
   type World,
 } from "../chain/index.ts";
-import { type JobSpec, RECORD_VERSION } from "../core/index.ts";
+import { type JobSpec, NO_SAVES, RECORD_VERSION } from "../core/index.ts";
 import { endSelf, pooledFolder, processRef, realClock, spawnApplication, thisMachine } from "../host/index.ts";
-import { type AttemptPlace, checkHome, readEnvironment } from "../journal/index.ts";
+import { type AttemptPlace, checkHome, readEnvironment, readStops, readTask } from "../journal/index.ts";
 import { type Allocation, LOCAL_LIMIT_END, LOCAL_REF, MARK, parseLocalRef } from "../schedulers/index.ts";
 import { RunningApplication } from "./application.ts";
 import { openAttempt } from "./attempt.ts";
@@ -25,14 +25,19 @@ import { writesForJob } from "./own-job.ts";
 import type { BodyPorts, Objection, StartAnswer } from "./ports.ts";
 import { surviveRejections } from "./rejections.ts";
 import { withReserve } from "./reserve.ts";
+import { awaitWord, isStandby } from "./standby.ts";
 import { type Watchdog, watchdog } from "./watchdog.ts";
-import { limitAtOf, windowOf } from "./window.ts";
+import { limitAtOf, windowOf, withMargin } from "./window.ts";
 
 /** Runs the body of the attempt with this folder to its end, and ends this process. */
 export async function bodyProcess(attemptFolder: string): Promise<never> {
   const outside = listenOutside(process.env[LOCAL_REF] !== undefined);
   const log = attemptLog(attemptFolder, "runner");
   surviveRejections(log);
+  if (isStandby()) {
+    void readOnce(attemptFolder);
+    if (!(await awaitWord())) return endSelf(0);
+  }
   try {
     const ports = await realPorts(attemptFolder, outside, log);
     const end = await runBody(ports);
@@ -44,6 +49,19 @@ export async function bodyProcess(attemptFolder: string): Promise<never> {
     return endSelf(1);
   }
   return endSelf(0);
+}
+
+/** So that what comes after the word finds its code compiled: nobody waits for it, and what it reads is read again. */
+async function readOnce(attemptFolder: string): Promise<void> {
+  try {
+    const folder = pooledFolder();
+    const { place, spec } = await openAttempt(folder, attemptFolder);
+    await checkHome(folder, place.task.job);
+    await openWorld(place.task.job, spec, { folder });
+    await Promise.all([readTask(folder, place.task), readStops(folder, place.task.job)]);
+  } catch {
+    // Whatever is wrong here is said when it matters.
+  }
 }
 
 async function realPorts(attemptFolder: string, outside: RealOutside, log: (line: string) => void): Promise<BodyPorts> {
@@ -154,7 +172,9 @@ class Start {
     const { ref, cgroup, id, tracking } = this.#allocation;
     const guardian = guardianOf(this.#allocation);
     const onSlurm = scheduler === "slurm";
-    const window = windowOf(this.#limitAtMs, this.#spec);
+    // Here it only matters whether the window is a short one.
+    const limitMs = this.#limitAtMs === null ? null : this.#limitAtMs - realClock.monotonicMs();
+    const window = windowOf(this.#limitAtMs, withMargin(this.#spec, NO_SAVES, limitMs));
     const application = new RunningApplication(started, {
       query: {
         mark: { name: MARK, value: this.#mark },

@@ -8,16 +8,20 @@ import { advance, recordSubmitted, withdraw } from "../chain/index.ts";
 import {
   type Claim,
   EMPTY_CARRY,
+  formatDuration,
   type GoStart,
   isResumed,
+  NO_SAVES,
   type Progress,
   type Proof,
   progressOf,
   progressValue,
   RECORD_VERSION,
+  type Saves,
   type Seen,
   type Settled,
   type Started,
+  savesText,
   standingDecision,
   stopInForce,
   totalReached,
@@ -25,22 +29,30 @@ import {
 } from "../core/index.ts";
 import { attemptPlace, createRecord, readAttempt, readRecord, readStops, readTask } from "../journal/index.ts";
 import { handOver } from "./hand-over.ts";
+import { keepAccounts } from "./keep-accounts.ts";
 import type { Body, BodyPorts } from "./ports.ts";
 import { runApplication } from "./run-application.ts";
-import { leastUsefulMs, limitAtOf, windowOf } from "./window.ts";
+import { leastUsefulMs, limitAtOf, successorLeadMs, windowOf, withMargin } from "./window.ts";
 
 /** How a body's life went: `ran` its application, or left without (with the reason). */
 export type BodyEnd = { readonly kind: "ran" } | { readonly kind: "left"; readonly why: string };
 
 export async function runBody(given: BodyPorts): Promise<BodyEnd> {
   const { world, place } = given;
-  const ports: Body = { ...given, limitAtMs: limitOf(given) };
-  const became = await becomeBody(ports);
+  const limitAtMs = limitOf(given);
+  const limitMs = limitAtMs === null ? null : limitAtMs - world.clock.monotonicMs();
+  const queued: Body = { ...given, limitAtMs, spec: withMargin(given.spec, await savesBelow(given), limitMs) };
+  const became = await becomeBody(queued);
   if (became.kind === "left") return became;
-  const turn = await waitForTurn(ports);
+  const turn = await waitForTurn(queued);
   if (turn.kind === "left") return turn;
-  const begun = await waitForBackoff(ports);
+  const begun = await waitForBackoff(queued);
   if (begun.kind === "left") return begun;
+  // All lower attempts are settled: only now it is known what they have measured.
+  const saves = await savesBelow(given);
+  const ports: Body = { ...queued, spec: withMargin(given.spec, saves, limitMs) };
+  if (given.spec.marginMs === "auto")
+    world.log(`margin ${formatDuration(ports.spec.marginMs)}, sized from ${savesText(saves)}`);
   // Successors are queued in the background: sbatch or a look-up can block for a minute. Only after the first look at the
   // chain, so that a held or finished chain gets none.
   const keeping = { over: false };
@@ -56,11 +68,18 @@ export async function runBody(given: BodyPorts): Promise<BodyEnd> {
     await advance(world, place.task, { me: place.number });
     return gate;
   }
+  void keepAccounts(ports, keeping);
   await runApplication(ports, became.started, ready.progress);
   keeping.over = true;
   void topUp;
   await handOver(ports);
   return { kind: "ran" };
+}
+
+/** What the task has measured so far. Most margins are fixed, and this is the time between two attempts: then nothing is read. */
+async function savesBelow({ world, place, spec }: BodyPorts): Promise<Saves> {
+  if (spec.marginMs !== "auto") return NO_SAVES;
+  return (await readTask(world.folder, place.task)).settled?.record.carry.saves ?? NO_SAVES;
 }
 
 /** The scheduler's word; where it could not be asked, the user's limit from now on, which is never later by much. */
@@ -71,7 +90,7 @@ function limitOf({ allocation, spec, world }: BodyPorts): number | null {
 
 /** Steps 1 and 2: a twin or a requeue finds the attempt begun and leaves; else link `started`. */
 async function becomeBody(
-  ports: BodyPorts,
+  ports: Body,
 ): Promise<{ readonly kind: "body"; readonly started: Started } | { readonly kind: "left"; readonly why: string }> {
   const { world, place, allocation, spec } = ports;
   const before = await readAttempt(world.folder, place);
@@ -172,13 +191,21 @@ async function pause(ports: BodyPorts, ms: number): Promise<void> {
   await Promise.race([ports.world.clock.sleep(ms), ports.outside.asked]);
 }
 
-/** Step 3: `ahead` successors, retried all along. */
-async function keepSuccessors(ports: BodyPorts, keeping: { over: boolean }): Promise<void> {
+/**
+ * Step 3: `ahead` successors, retried all along. Without any, `local` gets one shortly before the window ends: its processes
+ * start while the application still computes.
+ */
+async function keepSuccessors(ports: Body, keeping: { over: boolean }): Promise<void> {
   const { world, place, spec } = ports;
-  if (spec.ahead === 0) return;
+  const ahead = Math.max(1, spec.ahead);
+  if (spec.ahead === 0) {
+    const { termAtMs } = windowOf(ports.limitAtMs, spec);
+    if (termAtMs === null || world.scheduler.name !== "local") return;
+    await world.clock.sleep(termAtMs - world.clock.monotonicMs() - successorLeadMs(spec));
+  }
   while (!keeping.over) {
     try {
-      const outcome = await advance(world, place.task, { me: place.number, topUp: true });
+      const outcome = await advance(world, place.task, { me: place.number, topUp: true, ahead });
       // Queued ones may be withdrawn later (changed settings) or taken back: looked at again, in the folder alone.
       const pauseMs = outcome.kind === "waiting" ? outcome.lookAgainMs : spec.timing.pollMs;
       await world.clock.sleep(Math.max(200, pauseMs));
@@ -231,7 +258,7 @@ async function resumedByPerson(
 
 /** Step 6: `go` = start, whichever comes first. It names the proof of every lower attempt. */
 async function openGate(
-  ports: BodyPorts,
+  ports: Body,
   progressBefore: Progress,
 ): Promise<{ readonly kind: "open" } | { readonly kind: "left"; readonly why: string }> {
   const { world, place } = ports;
@@ -244,6 +271,7 @@ async function openGate(
     provedBy,
     proofs,
     progressBefore,
+    marginMs: ports.spec.marginMs,
   };
   const { mine, record } = await createRecord(world.folder, join(place.folder, "go.json"), go as GoStart);
   if (mine) return { kind: "open" };

@@ -40,6 +40,15 @@ describe("what is started", () => {
     });
   });
 
+  it("gets a variable of any name", () => {
+    const odd = Object.fromEntries([["__proto__", "x"]]);
+    expect(Object.entries(launchEnvironment(odd, spec({}), {}, "m"))).toEqual([
+      ["__proto__", "x"],
+      ["STINT_MARK", "m"],
+    ]);
+    expect(Object.entries(launchEnvironment({}, spec({ env: odd }), {}, "m"))).toContainEqual(["__proto__", "x"]);
+  });
+
   it("writes where the user's pattern says", () => {
     const place = { number: 7, task: { index: 2 } } as AttemptPlace;
     const output = { stdout: "/o/%x-%a-%t-%j-100%%", stderr: null };

@@ -23,10 +23,9 @@ export function launchEnvironment(
   contract: Environment,
   mark: string,
 ): Readonly<Record<string, string>> {
-  const environment: Record<string, string> = {};
-  for (const [name, value] of Object.entries({ ...without(base), ...spec.env, ...contract, [MARK]: mark }))
-    if (value !== undefined) environment[name] = value;
-  return environment;
+  const all = { ...without(base), ...spec.env, ...contract, [MARK]: mark };
+  // Never name by name into an object: a variable may be called __proto__.
+  return Object.fromEntries(Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined));
 }
 
 /** Facts of another attempt: an application that submits a job must not hand on its own. */

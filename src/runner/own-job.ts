@@ -1,4 +1,5 @@
 /** A process that may outlive its job: another one can have the name and the path by then (`rm`, then `submit`). */
+import { join } from "node:path";
 import type { Folder } from "../host/index.ts";
 import { checkHome, type JobPlace, JournalError } from "../journal/index.ts";
 
@@ -10,11 +11,20 @@ export async function requireSameJob(folder: Folder, job: JobPlace, uuid: string
   throw new JournalError("missing", job.folder, `${job.folder}: ${why}`);
 }
 
-/** The same folder; before each write it is looked at whether the job is still that one. */
+/** The same folder; before each write it is looked at whether the job is still that one: at its home, and read only if touched. */
 export function writesForJob(folder: Folder, job: JobPlace, uuid: string): Folder {
+  const home = join(job.folder, "home.json");
+  let read: string | null = null;
+  const check = async () => {
+    const stamp = await folder.stamp(home);
+    if (stamp !== null && stamp === read) return;
+    await requireSameJob(folder, job, uuid);
+    // Taken before the reading: what was put there after it has another one.
+    read = stamp;
+  };
   const checked = <A extends readonly unknown[], R>(action: (...args: A) => Promise<R>) => {
     return async (...args: A): Promise<R> => {
-      await requireSameJob(folder, job, uuid);
+      await check();
       return action(...args);
     };
   };

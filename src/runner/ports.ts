@@ -3,6 +3,7 @@ import type { World } from "../chain/index.ts";
 import type { Exited, JobSpec, SignalNote } from "../core/index.ts";
 import type { AttemptPlace } from "../journal/index.ts";
 import type { Allocation } from "../schedulers/index.ts";
+import type { AttemptSpec } from "./window.ts";
 
 export interface ApplicationExit {
   readonly exitCode: number | null;
@@ -74,8 +75,9 @@ export interface BodyPorts {
   outputOffsets(): Promise<{ readonly stdout: number; readonly stderr: number }>;
 }
 
-/** A body at work: its limit on this host's monotonic clock, as it was when the allocation was read; null: none. */
+/** A body at work: its limit on this host's monotonic clock, as it was when the allocation was read (null: none), and its margin. */
 export interface Body extends BodyPorts {
+  readonly spec: AttemptSpec;
   readonly limitAtMs: number | null;
 }
 

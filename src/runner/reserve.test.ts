@@ -22,6 +22,7 @@ function fullDisk(files: Map<string, string>): Folder {
       files.delete(path);
     },
     identity: async (path) => (files.has(path) ? path : null),
+    stamp: async (path) => (files.has(path) ? path : null),
   };
 }
 
@@ -36,13 +37,14 @@ describe("withReserve", () => {
     expect(files.has("reserve")).toBe(false);
   });
 
-  it("does not give it up for samples, and says so when it does not help", async () => {
+  it("does not give it up for samples and accounts, and says so when it does not help", async () => {
     const files = new Map([
       ["reserve", "x"],
       ["room", ""],
     ]);
     const folder = withReserve(fullDisk(files), "reserve");
     await expect(folder.append("samples.csv", "1\n")).rejects.toMatchObject({ code: "ENOSPC" });
+    await expect(folder.replace("0001/accounting.json", "{}")).rejects.toMatchObject({ code: "ENOSPC" });
     expect(files.has("reserve")).toBe(true);
     files.delete("room");
     await expect(folder.replace("local.json", "{}")).rejects.toMatchObject({ code: "ENOSPC" });

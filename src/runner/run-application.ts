@@ -2,7 +2,16 @@
  * From spawn to testimony (protocol §3, steps 7 to 10): starts the application, lets it live, and says how it ended.
  */
 import { join } from "node:path";
-import { type Exited, type Progress, progressOf, progressValue, RECORD_VERSION, type Started } from "../core/index.ts";
+import {
+  type Exited,
+  type Progress,
+  progressOf,
+  progressValue,
+  RECORD_VERSION,
+  type Saving,
+  type SignalNote,
+  type Started,
+} from "../core/index.ts";
 import { createRecord, readTask } from "../journal/index.ts";
 import { lastObjection } from "./fence.ts";
 import { Life } from "./life.ts";
@@ -29,6 +38,9 @@ export async function runApplication(ports: Body, started: Started, before: Prog
   const life = new Life(ports, application, samples, begunMs);
   life.watch();
   const end = await life.untilOver();
+  // What is left is killed; without a TERM of ours before it that tells nothing.
+  const killed = life.termSent && (life.sent.some(({ signal }) => signal === "SIGKILL") || application.anyLeft());
+  const killedMs = world.clock.monotonicMs();
   const survivors = await application.sweep();
   life.finished = true;
   await samples.write().catch((error: unknown) => {
@@ -46,13 +58,23 @@ export async function runApplication(ports: Body, started: Started, before: Prog
     signalsSent: life.sent,
     startedAtMs,
     ranMs: Math.round(end.endedMs - begunMs),
+    saving: life.termSent
+      ? savingOf(life.sent, killed, (killed ? killedMs : world.clock.monotonicMs()) - begunMs)
+      : null,
     survivors,
     ...application.usage(),
   });
 }
 
+/** From our TERM to the end (or the KILL) of everything; null: there was no TERM. */
+function savingOf(sent: readonly SignalNote[], killed: boolean, overMs: number): Saving | null {
+  const term = sent.find(({ signal }) => signal === "SIGTERM");
+  const kill = sent.find(({ signal }) => signal === "SIGKILL");
+  return term === undefined ? null : { ms: Math.round((kill?.afterMs ?? overMs) - term.afterMs), killed };
+}
+
 /** What the application gets beside its own environment (design §5, application contract). */
-function environmentFor(ports: BodyPorts, started: Started, before: Progress): Record<string, string> {
+function environmentFor(ports: Body, started: Started, before: Progress): Record<string, string> {
   const { spec, place } = ports;
   const env: Record<string, string> = {
     STINT_JOB_ID: place.task.job.id,
@@ -60,7 +82,8 @@ function environmentFor(ports: BodyPorts, started: Started, before: Progress): R
     STINT_ATTEMPT: String(place.number),
     STINT_RESUME: progressValue(before) === null ? "0" : "1",
   };
-  if (started.windowEndAtMs !== null) env.STINT_DEADLINE = String(Math.floor(started.windowEndAtMs / 1000));
+  if (started.limitEndAtMs !== null)
+    env.STINT_DEADLINE = String(Math.floor((started.limitEndAtMs - spec.marginMs) / 1000));
   if (spec.checkpoint !== null) env.CKPT_PATH = spec.checkpoint.path;
   if (spec.total !== null) env.MAX_ITER = String(spec.total);
   if (spec.checkpointEvery !== null) env.CHECKPOINT_EVERY = spec.checkpointEvery;

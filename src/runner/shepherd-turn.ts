@@ -1,8 +1,17 @@
 /** A queued local attempt: its shepherd waits until the earlier ones are over and its time has come. */
 import { join } from "node:path";
 import { localAttempts } from "../chain/index.ts";
-import type { Go, Ref } from "../core/index.ts";
-import { aliveHere, type Folder, findMembers, realClock, sameMachine, thisMachine } from "../host/index.ts";
+import type { Go, Ref, Settled } from "../core/index.ts";
+import {
+  aliveHere,
+  type Folder,
+  type FolderHints,
+  findMembers,
+  folderHints,
+  realClock,
+  sameMachine,
+  thisMachine,
+} from "../host/index.ts";
 import { type AttemptPlace, checkHome, readRecord } from "../journal/index.ts";
 import {
   LOCAL_AFTER,
@@ -36,44 +45,59 @@ export function turnOf(environment: Environment): Turn | null {
   return after.length === 0 && (beginAtMs === null || beginAtMs <= realClock.nowMs()) ? null : { after, beginAtMs };
 }
 
-/** Waits. "left": it was taken back, or asked to end, before its turn came; "twin": another shepherd has the attempt. */
+/**
+ * Waits. "left": it was taken back, or asked to end, before its turn came; "twin": another shepherd has the attempt.
+ * `onNext` is called when no more than one earlier attempt is left to wait for, perhaps several times.
+ */
 export async function waitForTurn(
   pen: Pen,
   { place }: Home,
   turn: Turn,
   asked: Asked,
+  onNext: () => void,
 ): Promise<"turn" | "left" | "twin"> {
   const { folder } = pen;
   // The wait is counted from now: a clock that is set meanwhile neither shortens nor prolongs it.
   const beginMs = realClock.monotonicMs() + Math.max(0, (turn.beginAtMs ?? 0) - realClock.nowMs());
   let waiting: readonly Earlier[] | null = null;
   let readMs = Number.NEGATIVE_INFINITY;
-  for (;;) {
-    if (asked.count() > 0) return "left";
-    const now = realClock.monotonicMs();
-    const reads = now - readMs >= READ_MS;
-    if (reads) {
-      readMs = now;
-      try {
-        const go = await readRecord<Go>(folder, join(place.folder, "go.json"));
-        if (await pen.isTwin()) return "twin";
-        if (go?.what === "withdrawn") return "left";
-        waiting ??= await earlierOnes(folder, place, turn.after);
-      } catch (error) {
-        // The job was removed.
-        if (isHopeless(error)) return "left";
-        // The folder may answer again; until then nothing can be started anyway.
-        console.error(`stint shepherd: ${error instanceof Error ? error.message : String(error)}`);
+  let hints: FolderHints | null = null;
+  try {
+    for (;;) {
+      if (asked.count() > 0) return "left";
+      // Asked for before the look: what changes after it is heard.
+      const hint = hints?.signal();
+      const now = realClock.monotonicMs();
+      const reads = now - readMs >= READ_MS;
+      if (reads) {
+        readMs = now;
+        try {
+          const go = await readRecord<Go>(folder, join(place.folder, "go.json"));
+          if (await pen.isTwin()) return "twin";
+          if (go?.what === "withdrawn") return "left";
+          waiting ??= await earlierOnes(folder, place, turn.after);
+          hints ??= folderHints([place.folder, ...waiting.map(({ attempt }) => attempt.folder)]);
+        } catch (error) {
+          // The job was removed.
+          if (isHopeless(error)) return "left";
+          // The folder may answer again; until then nothing can be started anyway.
+          console.error(`stint shepherd: ${error instanceof Error ? error.message : String(error)}`);
+        }
       }
+      if (waiting !== null) {
+        const still: Earlier[] = [];
+        for (const one of waiting) if (await isLiving(folder, one, reads)) still.push(one);
+        waiting = still;
+        if (still.length <= 1) onNext();
+        if (still.length === 0 && realClock.monotonicMs() >= beginMs) return "turn";
+      }
+      const restMs = waiting?.length === 0 ? beginMs - realClock.monotonicMs() : LOOK_MS;
+      const wake = hint === undefined ? asked.signal : AbortSignal.any([asked.signal, hint]);
+      await realClock.sleep(Math.max(1, Math.min(restMs, READ_MS)), wake);
+      if (hint?.aborted === true) readMs = Number.NEGATIVE_INFINITY;
     }
-    if (waiting !== null) {
-      const still: Earlier[] = [];
-      for (const one of waiting) if (await isLiving(folder, one, reads)) still.push(one);
-      waiting = still;
-      if (still.length === 0 && realClock.monotonicMs() >= beginMs) return "turn";
-    }
-    const restMs = waiting?.length === 0 ? beginMs - realClock.monotonicMs() : LOOK_MS;
-    await realClock.sleep(Math.max(1, Math.min(restMs, READ_MS)), asked.signal);
+  } finally {
+    hints?.close();
   }
 }
 
@@ -100,6 +124,9 @@ async function earlierOnes(folder: Folder, place: AttemptPlace, refs: readonly R
 
 async function isLiving(folder: Folder, one: Earlier, reads: boolean): Promise<boolean> {
   const { ref, attempt, pid, startTicks } = one;
+  // Settled: nothing of its application is left, and its runner and shepherd may take their time to leave.
+  if (reads && (await readRecord<Settled>(folder, join(attempt.folder, "settled.json")).catch(() => null)) !== null)
+    return false;
   if (aliveHere({ ...thisMachine(), pid, startTicks }) === "alive") {
     // Its last word counts: it may stay to move the chain on.
     const record = reads ? await readLocalRecord(folder, attempt.folder).catch(() => null) : null;

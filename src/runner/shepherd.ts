@@ -5,10 +5,18 @@
  */
 import { join } from "node:path";
 import { APPLICATION_FILE, type ApplicationRecord, openWorld, type World } from "../chain/index.ts";
-import type { JobSpec, ProcessRef } from "../core/index.ts";
+import { type JobSpec, limitWithin, type ProcessRef } from "../core/index.ts";
 import { type Application, findMembers, realClock, spawnApplication, subreaperPrefix } from "../host/index.ts";
 import { placeOfAttemptFolder, readRecord } from "../journal/index.ts";
-import { LOCAL_KILL_WAIT, LOCAL_LIMIT, MARK, memberRunning, queryOf, runnerEnvironment } from "../schedulers/index.ts";
+import {
+  LOCAL_ALLOCATION_END,
+  LOCAL_KILL_WAIT,
+  LOCAL_LIMIT,
+  MARK,
+  memberRunning,
+  queryOf,
+  runnerEnvironment,
+} from "../schedulers/index.ts";
 import { listenForEnd } from "./asked.ts";
 import { openAttempt } from "./attempt.ts";
 import { guardAfterDeath } from "./guardian.ts";
@@ -20,6 +28,7 @@ import { awaitEnd, type Ending, type Flock, sweepFlock } from "./shepherd-ending
 import { type Home, Pen } from "./shepherd-pen.ts";
 import { turnOf, waitForTurn } from "./shepherd-turn.ts";
 import { cpuBelow, memoryPeakOf } from "./shepherd-usage.ts";
+import { Standby } from "./standby.ts";
 
 export async function shepherd(attemptFolder: string): Promise<void> {
   surviveRejections((line) => console.error(`stint shepherd: ${line}`));
@@ -27,14 +36,17 @@ export async function shepherd(attemptFolder: string): Promise<void> {
   const asked = listenForEnd();
   const pen = new Pen(home);
   const turn = turnOf(process.env);
+  const standby = new Standby();
   if (turn !== null) {
     pen.note({ phase: "pending" });
-    const answer = await waitForTurn(pen, home, turn, asked);
+    const ready = () => standby.prepare(runnerArgv(attemptFolder), runnerEnvironment(process.env, pen.ref, null));
+    const answer = await waitForTurn(pen, home, turn, asked, ready);
+    if (answer !== "turn") await standby.dismiss();
     if (answer === "twin") return sayTwin();
     if (answer === "left") return leave(home, pen);
   }
   // Nothing is read before the runner is on its way: this is the time between two attempts.
-  const flock = await startRunner(attemptFolder, pen);
+  const flock = await startRunner(attemptFolder, pen, standby);
   const ending: Ending =
     flock === null ? { cause: null, exit: { code: 127, signal: null } } : await awaitEnd(flock, asked);
   await bringHome(home, pen, flock, ending);
@@ -49,19 +61,24 @@ function homeOf(attemptFolder: string): Home {
   throw new Error(`only stint itself starts ${attemptFolder}/script.sh; to go on with a job: stint resume JOB`);
 }
 
-async function startRunner(attemptFolder: string, pen: Pen): Promise<Flock | null> {
-  const limitMs = numberIn(LOCAL_LIMIT);
+function runnerArgv(attemptFolder: string): readonly string[] {
+  const [node, script] = [process.execPath, process.argv[1] ?? ""];
+  return [...subreaperPrefix(), node, ...process.execArgv, script, "body", attemptFolder];
+}
+
+async function startRunner(attemptFolder: string, pen: Pen, standby: Standby): Promise<Flock | null> {
+  const limitMs = limitWithin(numberIn(LOCAL_LIMIT), numberIn(LOCAL_ALLOCATION_END), realClock.nowMs());
   const startedMs = realClock.monotonicMs();
   const limitEndMs = limitMs === null ? null : startedMs + limitMs;
-  const [node, script] = [process.execPath, process.argv[1] ?? ""];
-  const argv = [...subreaperPrefix(), node, ...process.execArgv, script, "body", attemptFolder];
-  const runner: Application = await spawnApplication(argv, {
-    cwd: "/",
-    env: runnerEnvironment(process.env, pen.ref, limitEndMs),
-    stdin: null,
-    stdout: 1,
-    stderr: 2,
-  });
+  const runner: Application =
+    (await standby.begin(limitEndMs)) ??
+    (await spawnApplication(runnerArgv(attemptFolder), {
+      cwd: "/",
+      env: runnerEnvironment(process.env, pen.ref, limitEndMs),
+      stdin: null,
+      stdout: 1,
+      stderr: 2,
+    }));
   const startedAtMs = realClock.nowMs();
   pen.startedMs = startedMs;
   pen.note({

@@ -47,6 +47,7 @@ export function watchdog(inner: Folder, limitEndMonotonicMs: number | null, cloc
       makeFolder: watched(inner.makeFolder),
       remove: watched(inner.remove),
       identity: watched(inner.identity),
+      stamp: watched(inner.stamp),
     },
     nothingRuns() {
       if (!looking) setInterval(look, LOOK_MS).unref();

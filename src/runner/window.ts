@@ -1,6 +1,14 @@
 /** The arithmetic of the window: when TERM comes, when KILL comes, and what is still worth starting. */
 import type { Clock } from "../chain/index.ts";
-import type { JobSpec } from "../core/index.ts";
+import { autoMarginMs, type JobSpec, reserveMs, type Saves } from "../core/index.ts";
+
+/** The specification with the margin of this one attempt. */
+export type AttemptSpec = JobSpec & { readonly marginMs: number };
+
+/** `limitMs`: of this attempt; null: none. */
+export function withMargin(spec: JobSpec, saves: Saves, limitMs: number | null): AttemptSpec {
+  return { ...spec, marginMs: spec.marginMs === "auto" ? autoMarginMs(saves, limitMs) : spec.marginMs };
+}
 
 export interface Window {
   /** On this host's monotonic clock; null: no limit. */
@@ -17,7 +25,7 @@ export function limitAtOf(limitEndAtMs: number | null, clock: Pick<Clock, "nowMs
   return limitEndAtMs === null ? null : clock.monotonicMs() + (limitEndAtMs - clock.nowMs());
 }
 
-export function windowOf(limitAtMs: number | null, spec: JobSpec): Window {
+export function windowOf(limitAtMs: number | null, spec: AttemptSpec): Window {
   if (limitAtMs === null) return { termAtMs: null, killAtMs: null, limitAtMs: null };
   return {
     limitAtMs,
@@ -26,17 +34,18 @@ export function windowOf(limitAtMs: number | null, spec: JobSpec): Window {
   };
 }
 
-/** Of the margin, what is kept back for KILL, testimony and settlement: 15 %, between 0.3 s and 10 s, at most half. */
-export function reserveMs(marginMs: number): number {
-  return Math.min(marginMs / 2, Math.min(10_000, Math.max(300, marginMs * 0.15)));
-}
-
 /** Less than a tenth of the window is not worth a start. */
-export function leastUsefulMs(spec: JobSpec): number {
+export function leastUsefulMs(spec: AttemptSpec): number {
   return spec.limitMs === null ? 0 : Math.max(0, (spec.limitMs - spec.marginMs) * 0.1);
 }
 
+/** How long before the end of its window an attempt without successors gets one: a tenth of the window, 1 s to 10 s. */
+export function successorLeadMs(spec: AttemptSpec): number {
+  const windowMs = spec.limitMs === null ? 0 : spec.limitMs - spec.marginMs;
+  return Math.min(10_000, Math.max(1_000, windowMs * 0.1));
+}
+
 /** From TERM to KILL when the end is not the window's: drain has the margin, cancel the kill wait. */
-export function graceMs(endedBy: "drain" | "cancel" | "scheduler" | "leftover", spec: JobSpec): number {
+export function graceMs(endedBy: "drain" | "cancel" | "scheduler" | "leftover", spec: AttemptSpec): number {
   return endedBy === "drain" ? Math.max(spec.marginMs, spec.killWaitMs) : spec.killWaitMs;
 }

@@ -4,11 +4,13 @@ export {
   formatLocalRef,
   isOrphaned,
   LOCAL_AFTER,
+  LOCAL_ALLOCATION_END,
   LOCAL_BEGIN,
   LOCAL_KILL_WAIT,
   LOCAL_LIMIT,
   LOCAL_LIMIT_END,
   LOCAL_REF,
+  LOCAL_STANDBY,
   type LocalAttempt,
   type LocalOptions,
   type LocalRecord,
@@ -25,4 +27,4 @@ export {
   runnerEnvironment,
   writeLocalRecord,
 } from "./local/index.ts";
-export type { Allocation, Scheduler, Seen, Submission, SubmitAnswer } from "./scheduler.ts";
+export type { AccountAnswer, Allocation, Scheduler, Seen, Submission, SubmitAnswer } from "./scheduler.ts";

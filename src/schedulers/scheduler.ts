@@ -1,5 +1,5 @@
 /** What a scheduler must be able to do for a chain. `local` and `slurm` stand behind it; a simulated one in the tests. */
-import type { JobSpec, Ref, SchedulerName, Seen } from "../core/index.ts";
+import type { AccountRow, JobSpec, Ref, SchedulerName, Seen } from "../core/index.ts";
 
 export type { Seen } from "../core/index.ts";
 
@@ -35,6 +35,16 @@ export interface Allocation {
   readonly attributes: Readonly<Record<string, string | number | boolean | null>>;
 }
 
+/** What the scheduler has on file of a job that has ended. */
+export type AccountAnswer =
+  /** All runs of the job, oldest first; none of it will change any more. */
+  | { readonly kind: "final"; readonly rows: readonly AccountRow[] }
+  /** Not final yet, or not there yet: accounting comes late. */
+  | { readonly kind: "pending"; readonly why: string }
+  | { readonly kind: "unreachable"; readonly error: string }
+  /** No accounts are kept of it, and none will come. */
+  | { readonly kind: "none"; readonly why: string };
+
 export interface Scheduler {
   readonly name: SchedulerName;
   submit(submission: Submission): Promise<SubmitAnswer>;
@@ -44,6 +54,11 @@ export interface Scheduler {
   ): Promise<{ readonly ref: Ref; readonly cluster: string | null; readonly id: string } | "none" | "unreachable">;
   /** One query for all of them. Every ref asked for is in the answer. */
   observe(refs: readonly Ref[]): Promise<ReadonlyMap<Ref, Seen>>;
+  /**
+   * What the jobs have used: one query for all of them, none to the controller. Every ref asked for is in the answer. Given up
+   * after `withinMs` (default: the scheduler's own patience), as unreachable.
+   */
+  account(refs: readonly Ref[], withinMs?: number): Promise<ReadonlyMap<Ref, AccountAnswer>>;
   /** Takes queued jobs back, and ends them if they run by now. No error when they are gone. */
   withdraw(refs: readonly Ref[]): Promise<void>;
   /** Moves the start of a queued job; where a scheduler can't, the body itself waits. */

@@ -5,10 +5,8 @@
 export function environmentOutsideJob(
   environment: Readonly<Record<string, string | undefined>>,
 ): Readonly<Record<string, string>> {
-  const kept: Record<string, string> = {};
-  for (const [name, value] of Object.entries(environment))
-    if (value !== undefined && (name === "SLURM_CONF" || !OF_A_JOB.test(name))) kept[name] = value;
-  return kept;
+  const all = Object.entries(environment).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  return Object.fromEntries(all.filter(([name]) => name === "SLURM_CONF" || !OF_A_JOB.test(name)));
 }
 
 const OF_A_JOB =

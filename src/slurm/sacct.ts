@@ -29,26 +29,46 @@ export const SACCT_FORMAT = "JobIDRaw,State,ExitCode,Submit,Start,End,NodeList";
 /** Reads the answer of `sacct -P -n -D`. @throws SyntaxError when a row has not our fields. */
 export function parseSacct(text: string): readonly AccountingRun[] {
   const runs: (AccountingRun & { readonly steps: AccountingStep[] })[] = [];
-  for (const line of text.split("\n").filter((row) => row !== "")) {
-    const [id, state, exit, submit, start, end, nodeList, ...rest] = line.split("|");
-    if (id === undefined || nodeList === undefined || rest.length > 0)
-      throw new SyntaxError(`sacct answered a row that has not the fields ${SACCT_FORMAT}: ${line}`);
-    const [job = "", step] = id.split(".");
-    const row = { state: parseState(state ?? ""), exit: parseExitStatus(exit ?? "") };
-    if (step === undefined)
+  for (const { id, step, fields } of sacctRows(text, SACCT_FORMAT)) {
+    const row = { state: parseState(fields.State ?? ""), exit: parseExitStatus(fields.ExitCode ?? "") };
+    if (step === null)
       runs.push({
-        id: job,
+        id,
         ...row,
-        submitAtMs: parseTimeStamp(submit ?? ""),
-        startAtMs: parseTimeStamp(start ?? ""),
-        endAtMs: parseTimeStamp(end ?? ""),
-        nodeList,
+        submitAtMs: parseTimeStamp(fields.Submit ?? ""),
+        startAtMs: parseTimeStamp(fields.Start ?? ""),
+        endAtMs: parseTimeStamp(fields.End ?? ""),
+        nodeList: fields.NodeList ?? "",
         steps: [],
       });
     // The steps of a run follow it.
-    else runs.findLast((run) => run.id === job)?.steps.push({ step, ...row });
+    else runs.findLast((run) => run.id === id)?.steps.push({ step, ...row });
   }
   return runs;
+}
+
+export interface SacctRow {
+  /** Of the job. */
+  readonly id: string;
+  /** `batch`, `extern`, `0` …; null: the row of the job itself. */
+  readonly step: string | null;
+  /** By the names in the format. */
+  readonly fields: Readonly<Record<string, string>>;
+}
+
+/** The rows of an answer to a format that begins with JobIDRaw. @throws SyntaxError when a row has other fields. */
+export function sacctRows(text: string, format: string): readonly SacctRow[] {
+  const names = format.split(",");
+  return text
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => {
+      const values = line.split("|");
+      if (values.length !== names.length)
+        throw new SyntaxError(`sacct answered a row that has not the fields ${format}: ${line}`);
+      const [id = "", step = null] = (values[0] ?? "").split(".");
+      return { id, step, fields: Object.fromEntries(names.map((name, i) => [name, values[i] ?? ""])) };
+    });
 }
 
 /** The runs of each job, in the order in which they were submitted or requeued: the last one is where the job stands. */

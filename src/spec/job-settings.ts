@@ -124,7 +124,7 @@ export const jobSettings = {
     kind: margin,
     flags: ["--margin"],
     environment: [{ name: "RUNNER_MARGIN_SEC", family: "seed", unit: "seconds" }],
-    help: "time kept back for saving: TERM comes this long before the limit; needs a unit",
+    help: "TERM comes this long before the limit, to save; auto: sized from measured saves",
     default: "60s",
     group: "attempts",
   }),

@@ -77,10 +77,13 @@ export function duration(options: { readonly zero: "allowed" | "refused" }): Kin
   });
 }
 
-export const margin: Kind<number> = scalar({
-  ...duration({ zero: "allowed" }),
+/** Milliseconds, or sized anew for each attempt. */
+export const margin: Kind<number | "auto"> = scalar<number | "auto">({
+  expected: "a duration with a unit, such as 60s, or auto",
+  placeholder: "DURATION|auto",
+  shape: TEXT,
   readText(given) {
-    if (given === "auto") return wrong("auto is not supported by this version; give a duration such as 60s");
+    if (given === "auto") return fine("auto");
     return duration({ zero: "allowed" }).read({ form: "text", text: given });
   },
 });

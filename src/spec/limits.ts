@@ -8,7 +8,7 @@ import type { SubmitterSpec } from "./spec-of.ts";
 /** A window must be left between the start and the margin before the limit. */
 export function limitErrors(picker: Picker, spec: JobSpec, submitter: SubmitterSpec): readonly string[] {
   const errors: string[] = [];
-  if (spec.limitMs !== null && spec.marginMs >= spec.limitMs) {
+  if (spec.limitMs !== null && spec.marginMs !== "auto" && spec.marginMs >= spec.limitMs) {
     errors.push(windowError(picker, "", spec.marginMs, spec.limitMs));
   }
   if (spec.mode === "submitter" && submitter.limitMs !== null && submitter.marginMs >= submitter.limitMs) {

@@ -67,7 +67,7 @@ describe("help", () => {
     const text = optionHelp(settingFlags, 80);
     for (const { flags } of settingFlags) for (const flag of flags) expect(text).toContain(flag);
     expect(text).toContain("-t, --limit, --time TIME");
-    expect(text).toMatch(/--margin DURATION .*\n.*\[60s\]/);
+    expect(text).toMatch(/--margin DURATION\|auto [^[]*\[60s\]/);
     expect(text.replace(/\s+/g, " ")).toContain("[2 (slurm), 0 (local)]");
     expect(text.split("\n").filter((line) => line.length > 80)).toEqual([]);
   });

@@ -60,6 +60,8 @@ describe("defaults", () => {
       limitMs: null,
       marginMs: 60_000,
       scheduler: "local",
+      allocationEndAtMs: null,
+      allocationCpus: null,
       mode: "self",
       ahead: 0,
       budgets: {
@@ -360,6 +362,16 @@ describe("values", () => {
     expect((await resolved({ flags: "-t UNLIMITED" })).spec).toMatchObject({ limitMs: null, slurm: { sbatch: [] } });
   });
 
+  it.each([
+    [{ flags: "--margin auto --limit 30s" }, "flag --margin"],
+    [{ env: { STINT_MARGIN: "auto" } }, "environment STINT_MARGIN"],
+    [{ env: { RUNNER_MARGIN_SEC: "auto" } }, "environment RUNNER_MARGIN_SEC"],
+    [{ yaml: "margin: auto\nlimit: 10s\n" }, "stint.yaml:1:9"],
+  ])("takes a margin that is sized by itself, with any limit and without one: %j", async (given, origin) => {
+    const { spec, origins } = await resolved(given);
+    expect([spec.marginMs, origins.margin]).toEqual(["auto", origin]);
+  });
+
   it("normalises memory to what sbatch takes", async () => {
     expect((await resolved({ flags: "--scheduler slurm --mem 1.5G" })).spec.slurm.memory).toBe("1536M");
   });
@@ -414,7 +426,7 @@ describe("refusals", () => {
       { flags: "--margin 60" },
       '--margin 60: "60" is a number without a unit, which could mean seconds or minutes; write 60s or 60m',
     ],
-    [{ flags: "--margin auto" }, "--margin auto: auto is not supported by this version"],
+    [{ flags: "--margin automatic" }, '--margin automatic: cannot read "automatic" as a duration'],
     [{ flags: "--limit 5x" }, '--limit 5x: cannot read "5x" as a duration'],
     [{ flags: "--limit 0" }, "--limit 0: 0 asks Slurm for no limit at all"],
     [
@@ -423,7 +435,6 @@ describe("refusals", () => {
     ],
     [{ env: { RUNNER_MARGIN_SEC: "soon" } }, 'RUNNER_MARGIN_SEC=soon: cannot read "soon"'],
     [{ yaml: "name: x\nlimit: 2h 30\n" }, 'stint.yaml:2:8: limit: cannot read "2h 30" as a duration'],
-    [{ yaml: "margin: auto\n" }, "stint.yaml:1:9: margin: auto is not supported"],
     [
       { flags: "--total 500" },
       "total (flag --total) cannot be read without a checkpoint; name it with --checkpoint PATH",

@@ -72,7 +72,7 @@ describe("a spec file", () => {
     ["total: 0\n", "stint.yaml:1:8: total: expected a number above 0, such as 500, found the number 0"],
     [
       "margin: 60\n",
-      "stint.yaml:1:9: margin: expected a duration with a unit, such as 60s or 2h30m, found the number 60",
+      "stint.yaml:1:9: margin: expected a duration with a unit, such as 60s, or auto, found the number 60",
     ],
     [
       "ahead: 1.5\n",
@@ -116,6 +116,21 @@ describe("a spec file", () => {
     ["name: @sim\n", "stint.yaml:1:7: a value cannot begin with this character: put it into quotes"],
   ])("refuses %j with its place and what is expected", async (text, error) => {
     expect((await errorsOf(text))[0]).toBe(error);
+  });
+
+  it("refuses what is too large or too deep in one line, and knows a large one's repeated key at once", async () => {
+    const variables = Array.from({ length: 40_000 }, (_, index) => `  V${index}: x`).join("\n");
+    const text = `name: sim\nenv:\n${variables}\n`;
+    expect(await errorsOf(text)).toEqual([]);
+    expect(await errorsOf(`${text}  V39999: y\nenv: {}\n`)).toEqual([
+      "stint.yaml:40003:3: the key V39999 appears twice",
+      "stint.yaml:40004:1: the key env appears twice",
+    ]);
+    expect(await errorsOf(`# ${"x".repeat(1024 * 1024)}\n`)).toEqual([
+      "stint.yaml is larger than 1 MiB, which is the most that a spec file may have",
+    ]);
+    for (const nested of [`name: ${"[".repeat(20_000)}\n`, `env: ${"{a: ".repeat(20_000)}1${"}".repeat(20_000)}\n`])
+      expect((await errorsOf(nested))[0]).toMatch(/^stint\.yaml:1:\d+: lists and maps are nested too deeply here/);
   });
 
   it("says one thing about one place", async () => {

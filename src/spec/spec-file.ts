@@ -16,11 +16,16 @@ export interface FileValue {
 
 export type ParsedSpecFile =
   | { readonly kind: "spec"; readonly file: SpecFile }
-  /** One line each, beginning with `name:line:column`. */
+  /** One line each, beginning with `name:line:column` where it is about one place. */
   | { readonly kind: "errors"; readonly errors: readonly string[] };
+
+/** Most that a spec file may have, in bytes. */
+export const MOST_SPEC_BYTES = 1024 * 1024;
 
 /** Reads YAML text. Unknown and repeated keys and wrong types are refused. The YAML library is loaded only now. */
 export async function parseSpecFile(text: string, name: string): Promise<ParsedSpecFile> {
+  if (Buffer.byteLength(text) > MOST_SPEC_BYTES)
+    return { kind: "errors", errors: [`${name} is larger than 1 MiB, which is the most that a spec file may have`] };
   const { readSpecText } = await import("./spec-text.ts");
   return readSpecText(text, name);
 }

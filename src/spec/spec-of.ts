@@ -40,6 +40,9 @@ export function specOf(
     limitMs: finite(limit),
     marginMs: picker.required(settings.margin),
     scheduler,
+    // Where it is typed is looked at afterwards (withAllocation).
+    allocationEndAtMs: null,
+    allocationCpus: null,
     mode: picker.required(settings.mode),
     ahead: picker.required(settings.ahead),
     budgets: {

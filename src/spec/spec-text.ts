@@ -1,6 +1,17 @@
 /** YAML text against the schema. Loaded lazily: this brings the YAML and the schema library with it. */
 import * as v from "valibot";
-import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, type Pair, parseDocument } from "yaml";
+import {
+  type Document,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  type Pair,
+  parseDocument,
+  type Scalar,
+} from "yaml";
 import type { Raw } from "./kind.ts";
 import { optionTable } from "./option-table.ts";
 import { complaint, mismatch } from "./schema-complaint.ts";
@@ -9,7 +20,8 @@ import { specSchema } from "./spec-schema.ts";
 
 export function readSpecText(text: string, name: string): ParsedSpecFile {
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  // The library's own search for repeated keys takes a minute for a map of 30,000.
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false });
   const at = (offset: number): string => {
     const { line, col } = lines.linePos(offset);
     return `${name}:${line}:${col}`;
@@ -25,6 +37,12 @@ export function readSpecText(text: string, name: string): ParsedSpecFile {
     };
   }
   const places: Places = { document, start: (node) => at(node?.range?.[0] ?? 0) };
+  const repeated = repeatedKeys(document.contents as Node | null);
+  if (repeated.length > 0)
+    return {
+      kind: "errors",
+      errors: repeated.map((key) => `${places.start(key)}: the key ${String(key.value)} appears twice`),
+    };
   const value = plainValue(document);
   if ("error" in value) return { kind: "errors", errors: [`${at(0)}: ${value.error}`] };
   if (value.plain === null && document.contents === null) return { kind: "spec", file: { name, values: new Map() } };
@@ -46,6 +64,23 @@ export function readSpecText(text: string, name: string): ParsedSpecFile {
     return { kind: "errors", errors };
   }
   return { kind: "spec", file: { name, values } };
+}
+
+/** Keys that stand in their map a second time, in the order of the file. */
+function repeatedKeys(contents: Node | null): readonly Scalar[] {
+  const repeated: Scalar[] = [];
+  const pending: (Node | null)[] = [contents];
+  for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
+    if (isSeq(node)) pending.push(...(node.items as Node[]));
+    if (!isMap(node)) continue;
+    const known = new Set<string>();
+    for (const { key, value } of node.items as readonly Pair<Node, Node | null>[]) {
+      if (isScalar(key) && known.has(String(key.value))) repeated.push(key);
+      else if (isScalar(key)) known.add(String(key.value));
+      pending.push(value);
+    }
+  }
+  return repeated.sort((a, b) => (a.range?.[0] ?? 0) - (b.range?.[0] ?? 0));
 }
 
 /** Beside what the schema has found: values of the right type that mean nothing, so that all faults are told at once. */
@@ -77,7 +112,6 @@ interface Places {
 }
 
 function wordsOf(code: string, message: string, rest: string): string {
-  if (code === "DUPLICATE_KEY") return `the key ${/^[^\s:]+/.exec(rest)?.[0] ?? ""} appears twice`;
   const line = message.replace(/\s+/g, " ");
   const closing = /^Missing closing (\S+)/.exec(line)?.[1];
   if (closing !== undefined) return `a closing ${closing.replace(/^(.)quote$/, "quote $1")} is missing`;
@@ -85,6 +119,8 @@ function wordsOf(code: string, message: string, rest: string): string {
     return "the line below is indented as a part of this value: give both the same indentation";
   return PLAIN_WORDS[code] ?? line;
 }
+
+const TOO_DEEP = "lists and maps are nested too deeply here; no setting needs more than three levels";
 
 /** What the YAML library finds, in words that need no knowledge of its grammar. */
 const PLAIN_WORDS: Readonly<Record<string, string>> = {
@@ -99,12 +135,14 @@ const PLAIN_WORDS: Readonly<Record<string, string>> = {
   MISSING_CHAR: "a : behind a key is missing here, or a comma or bracket of a list or map",
   UNEXPECTED_TOKEN: "this does not belong here: look at quotes and brackets before it",
   KEY_OVER_1024_CHARS: "a key is too long: a : is missing somewhere before",
+  RESOURCE_EXHAUSTION: TOO_DEEP,
 };
 
 function plainValue(document: Document): { readonly plain: unknown } | { readonly error: string } {
   try {
     return { plain: document.toJS({ maxAliasCount: 100 }) };
   } catch (error) {
+    if (error instanceof RangeError) return { error: TOO_DEEP };
     // An alias without its anchor, or one that would blow up the file: only found when the values are built.
     return { error: error instanceof Error ? error.message : String(error) };
   }

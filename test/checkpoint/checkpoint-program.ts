@@ -1,7 +1,10 @@
 /** Runs one call of the checkpoint's face in a process of its own: arguments as JSON, the answer as JSON on stdout. */
 import {
   claimOwner,
+  makeQuarantine,
+  moveAside,
   ownerPlace,
+  planQuarantine,
   readCheckpoint,
   releaseOwner,
   resolveCheckpoint,
@@ -16,6 +19,9 @@ const given = JSON.parse(argument);
 async function run(): Promise<unknown> {
   if (call === "read") return (await readCheckpoint(given.checkpoint, given.cwd)).reading;
   if (call === "space") return spaceFor(given.checkpoint, given.cwd);
+  if (call === "plan") return planQuarantine(given.checkpoint, given.cwd, given.attempt);
+  if (call === "make") return makeQuarantine(given.folder);
+  if (call === "move") return moveAside(given.moves);
   const place = ownerPlace(await resolveCheckpoint(given.checkpoint, given.cwd), given.project);
   // All racers stand at the line before any may go.
   process.stdout.write("ready\n");

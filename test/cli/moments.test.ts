@@ -1,8 +1,8 @@
 /** Moments as a person reads them (a process of its own: the zone of a thread cannot be changed). */
 import { afterEach, expect, test } from "vitest";
-import type { AttemptRow } from "../../src/chain/index.ts";
 import { attemptLines } from "../../src/cli/attempts-view.ts";
 import { momentInZone, zone } from "../../src/cli/words.ts";
+import { attemptRow } from "../support/attempt-row.ts";
 
 const home = process.env.TZ;
 
@@ -11,38 +11,10 @@ afterEach(() => {
   else process.env.TZ = home;
 });
 
-const ROW: AttemptRow = {
-  number: 2,
-  folder: "/p",
-  verdict: null,
-  decision: null,
-  why: null,
-  proof: null,
-  withdrawn: null,
-  claimedAtMs: 1,
-  submittedAtMs: 2,
-  startedAtMs: null,
-  endedAtMs: null,
-  ranMs: null,
-  progressBefore: null,
-  progressAfter: null,
-  exitCode: null,
-  signal: null,
-  spawnError: null,
-  cpuUserMs: null,
-  cpuSystemMs: null,
-  memoryPeakBytes: null,
-  memoryPeakIsLowerBound: true,
-  windowEndAtMs: null,
-  ref: null,
-  nodes: [],
-  conflicts: [],
-};
-
 test("moments say their zone: in the heading, and one by one where the clocks changed on the way", () => {
   process.env.TZ = "Europe/Berlin";
   const [summer, winter] = [Date.UTC(2026, 9, 24, 12), Date.UTC(2026, 9, 26, 12)];
-  const ran = (startedAtMs: number): AttemptRow => ({ ...ROW, startedAtMs, verdict: "completed" });
+  const ran = (startedAtMs: number) => attemptRow({ startedAtMs, verdict: "completed" });
   expect(attemptLines([ran(winter)])).toEqual([
     "ATTEMPT  VERDICT    STARTED (UTC+1)",
     "2        completed  2026-10-26 13:00:00",

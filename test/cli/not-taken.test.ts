@@ -2,14 +2,25 @@
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
-import { prepareJob, requireProject, resumeJob, StintError, submitJob } from "../../src/chain/index.ts";
+import { chainStatus, prepareJob, requireProject, resumeJob, StintError, submitJob } from "../../src/chain/index.ts";
 import { jobPlace } from "../../src/journal/index.ts";
 import { type SlurmCommands, slurmCommands } from "./slurm-commands.ts";
 import { attemptsOnFile, me, newProject, readRecord, type TestProject } from "./stint.ts";
 
 const NOT_NOW = "sbatch: error: Batch job submission failed: Job violates accounting/QOS policy (MaxSubmitJobsPerUser)";
 const NEVER = "sbatch: error: Batch job submission failed: Invalid account or account/partition combination specified";
-const SETTINGS = ["--scheduler", "slurm", "--limit", "10m", "--name", "sim", "--timing-unclear", "1s"];
+const SETTINGS = [
+  "--scheduler",
+  "slurm",
+  "--limit",
+  "10m",
+  "--name",
+  "sim",
+  "--timing-unclear",
+  "1s",
+  "--timing-poll",
+  "0.1s",
+];
 const COMMAND = ["--", "sleep", "60"];
 
 const ownPath = process.env.PATH;
@@ -81,6 +92,30 @@ test("a submit while the controller gives no answer ends as not reachable", asyn
   const { slurm, submit } = stand();
   slurm.silent(true);
   expect(await submit(200)).toMatchObject({ code: "unreachable", exitStatus: 4 });
+});
+
+test("a resume while the controller gives no answer ends as not reachable, with a job that was handed over and without", async () => {
+  const { slurm, submit, project } = stand();
+  const place = jobPlace(join(project.folder, ".stint"), `/${me}/sim`);
+  const found = () => requireProject({ cwd: project.folder, environment: {} });
+  const resume = () => resumeJob(found(), place, { unreachableMs: 200 }).catch(stintError);
+  slurm.silent(true);
+  await submit(200);
+  expect(await resume()).toMatchObject({
+    exitStatus: 4,
+    message: expect.stringMatching(/sim is not on its way, the scheduler cannot be asked: .*connect failure/),
+  });
+  slurm.silent(false);
+  expect(await resume()).toMatchObject({ kind: "resumed" });
+  begunElsewhere(project);
+  slurm.silent(true);
+  // The controller's last answer is kept for a moment.
+  while ((await chainStatus(found(), place)).state === "running");
+  expect(await resume()).toMatchObject({
+    exitStatus: 4,
+    message: expect.stringMatching(/sim does not go on yet, slurm cannot be asked: .*connect failure/),
+    hint: "what was asked for is on file; when it answers again: stint resume sim",
+  });
 });
 
 test("a claim by another host that went no further is stranded, and a resume moves it on", async () => {

@@ -14,11 +14,13 @@ export interface SlurmCommands {
   silent(isSilent: boolean): void;
   /** Each job that is there is in this state now; later ones wait. */
   state(state: string): void;
+  /** A job of that id runs, and will be ended then (epoch ms, whole seconds). */
+  allocation(id: string, endAtMs: number): void;
 }
 
 export function slurmCommands(folder: string): SlurmCommands {
   const bin = join(folder, "slurm-bin");
-  for (const part of ["jobs", "states"]) mkdirSync(join(bin, part), { recursive: true });
+  for (const part of ["jobs", "states", "ends"]) mkdirSync(join(bin, part), { recursive: true });
   const say = (name: string, text: string): void => writeFileSync(join(bin, name), text);
   for (const [name, lines] of Object.entries(SCRIPTS)) {
     const file = join(bin, name);
@@ -39,6 +41,11 @@ export function slurmCommands(folder: string): SlurmCommands {
     state(state) {
       for (const job of readdirSync(join(bin, "jobs"))) say(join("states", job), state);
     },
+    allocation(id, endAtMs) {
+      say(join("jobs", id), "/bin/bash");
+      say(join("states", id), "RUNNING");
+      say(join("ends", id), new Date(endAtMs).toISOString().slice(0, 19));
+    },
   };
 }
 
@@ -54,7 +61,7 @@ const SCRIPTS: Readonly<Record<string, readonly string[]>> = {
   squeue: [
     "at=2026-11-30T20:08:10",
     "for job in $(ls jobs); do",
-    `  for field in "$job" c "$(cat "states/$job" 2>/dev/null || echo PENDING)" None 0 $at $at $at 30:00 '' main lab normal 1 cpu=1 0 "$(cat "jobs/$job")"; do`,
+    `  for field in "$job" c "$(cat "states/$job" 2>/dev/null || echo PENDING)" None 0 $at $at "$(cat "ends/$job" 2>/dev/null || echo $at)" 30:00 '' main lab normal 1 cpu=1 0 "$(cat "jobs/$job")"; do`,
     "    printf '%s\\037' \"$field\"",
     "  done; printf '\\036\\n'",
     "done",

@@ -3,7 +3,7 @@ import { copyFileSync, existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, type TestContext } from "vitest";
-import type { JobSpec } from "../../src/core/index.ts";
+import { accountConflicts, type JobSpec } from "../../src/core/index.ts";
 import { expectNothingLost } from "../local/exactly-once.ts";
 import { COUNTER } from "../local/harness.ts";
 import { type Cluster, cluster, until } from "./cluster.ts";
@@ -62,6 +62,18 @@ describe.skipIf(unavailable !== null)(
         expect(go.proofs).toMatchObject([{ attempt: number - 1, by: "B" }]);
         expect(go.atMs).toBeGreaterThanOrEqual(below.exited?.atMs ?? Number.POSITIVE_INFINITY);
       }
+      // A body asks for the accounts of those below it, in the middle of its window: that of the first is on file by now.
+      const [first] = ran;
+      const accounting = await project.accountOf(1);
+      expect(accounting).toMatchObject({ scheduler: "slurm", final: true, rows: [{ state: "COMPLETED", run: 0 }] });
+      expect(accounting?.rows[0]).toMatchObject({
+        ref: first?.started?.ref,
+        exitCode: 0,
+        nodes: first?.started?.nodes,
+      });
+      expect(accounting?.rows[0]?.steps.map(({ step }) => step)).toContain("batch");
+      expect(accounting?.rows[0]?.cpuTotalMs).toBeGreaterThan(0);
+      expect(first !== undefined && accounting !== null && accountConflicts(first, accounting)).toEqual([]);
       // Two successors are queued behind the last one: taken back, and none of them has run.
       const attempts = await project.attempts();
       const withdrawn = attempts.slice(ran.length);

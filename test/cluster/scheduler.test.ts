@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vites
 import type { JobSpec, Ref, Seen } from "../../src/core/index.ts";
 import { realClock, slurmTracking } from "../../src/host/index.ts";
 import { type SlurmScheduler, slurmScheduler } from "../../src/schedulers/slurm/index.ts";
+import { jobSpec } from "../support/job-spec.ts";
 import { type Cluster, cluster, until } from "./cluster.ts";
 
 /** Of a job on two nodes of the cluster that up.sh starts. */
@@ -363,62 +364,15 @@ describe.skipIf(unavailable !== null)(
     }
 
     function specWith(options: SubmitOptions): JobSpec {
-      return {
-        version: 1,
-        name: "job",
-        command: { kind: "argv", argv: ["true"] },
+      return jobSpec({
         cwd: folder,
-        checkpoint: null,
-        total: null,
         limitMs: options.limitMs ?? null,
         marginMs: 1_000,
         scheduler: "slurm",
-        mode: "self",
         ahead: 2,
-        budgets: {
-          failures: 3,
-          stalled: 2,
-          preemptions: 100,
-          infrastructure: 10,
-          neverRan: 5,
-          inARow: 20,
-          attempts: 1000,
-          wallMs: 1e9,
-        },
-        backoffFirstMs: 10_000,
-        backoffMaxMs: 600_000,
-        sampleIntervalMs: null,
-        killWaitMs: 30_000,
-        termTo: "all",
-        savedExitCodes: [99, 124],
-        env: {},
-        checkpointEvery: null,
-        output: { stdout: null, stderr: null },
-        node: process.execPath,
-        runtime: "none",
-        slurm: {
-          partition: options.partition ?? null,
-          account: null,
-          qos: null,
-          cpusPerTask: null,
-          memory: null,
-          nodes: null,
-          exclude: null,
-          sbatch: options.sbatch ?? [],
-          launch: "direct",
-          srunArgs: [],
-          modules: [],
-        },
-        timing: {
-          proofWaitMs: 600_000,
-          doubtfulTwiceMs: 60_000,
-          heartbeatSilentMs: 300_000,
-          fenceMs: 120_000,
-          nodesBackMs: 60_000,
-          unclearMs: 80_000,
-          pollMs: 30_000,
-        },
-      };
+        slurm: { partition: options.partition ?? null, sbatch: options.sbatch ?? [] },
+        timing: { pollMs: 30_000 },
+      });
     }
   },
 );

@@ -5,13 +5,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
-import type { AttemptRecords, JobSpec, Outcome, Settled, Started, Stop } from "../../src/core/index.ts";
+import type { Accounting, AttemptRecords, JobSpec, Outcome, Settled, Started, Stop } from "../../src/core/index.ts";
 import { blockingFolder, findMembers, type Member } from "../../src/host/index.ts";
 import {
   attemptNumbers,
   attemptPlace,
   type JobPlace,
   jobPlace,
+  readAccounting,
   readAttempt,
   readTask,
   type TaskPlace,
@@ -128,6 +129,10 @@ export class SlurmProject {
 
   attempt(number: number): Promise<AttemptRecords> {
     return readAttempt(this.#files, attemptPlace(this.task, number));
+  }
+
+  accountOf(number: number): Promise<Accounting | null> {
+    return readAccounting(this.#files, attemptPlace(this.task, number));
   }
 
   attemptFolder(number: number): string {

@@ -1,6 +1,15 @@
 /** Everything that the README shows is run as it stands there, on the built command line. */
 import { execFile } from "node:child_process";
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync } from "node:fs";
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+} from "node:fs";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -93,6 +102,29 @@ test("the README's table of commands is the list of commands", async () => {
   const shown = [...section.matchAll(/^\| `(\w+)/gm)].map((match) => match[1]);
   expect(known.length).toBeGreaterThan(5);
   expect(shown.toSorted()).toEqual(known.toSorted());
+});
+
+test("the README's table of exit statuses has every one that a command's help names", async () => {
+  const { output } = await bash("stint --help");
+  const commands = [...output.matchAll(/^ {2}(\w+) +[A-Z]/gm)].map((match) => match[1]);
+  const section = /^\*\*Exit statuses\*\*([\s\S]*?)^\*\*Stops/m.exec(readme)?.[1] ?? "";
+  const shown = [...section.matchAll(/^\| (\d+) \|/gm)].map((match) => match[1] ?? "");
+  const named = new Map<string, string>();
+  for (const command of commands) {
+    const help = (await bash(`stint ${command} --help`)).output.replaceAll(/\s+/g, " ");
+    const statuses = /Exit status: (.*?\.) /.exec(help)?.[1] ?? "";
+    for (const [, status = ""] of statuses.matchAll(/(?:^|[ (])(\d{1,3})(?=[ ,.)])/g))
+      named.set(status, `${command}: ${statuses}`);
+  }
+  expect([...named.keys()]).toEqual(expect.arrayContaining(["0", "1", "2", "4", "5", "75"]));
+  for (const [status, where] of named) expect(shown, where).toContain(status);
+});
+
+test("CONTRIBUTING names every script", () => {
+  const contributing = readFileSync(join(root, "CONTRIBUTING.md"), "utf8");
+  const scripts = readdirSync(join(root, "scripts"));
+  expect(scripts.length).toBeGreaterThan(5);
+  expect(scripts.filter((name) => !contributing.includes(`\`${name}\``))).toEqual([]);
 });
 
 test("the README's environment names are those that set something", async () => {

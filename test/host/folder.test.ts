@@ -67,6 +67,17 @@ describe.each(forms)("%s folder", (_, folder, calls) => {
     await expect(codeOf(folder.replace(join(root, "none/x"), "1"))).resolves.toBe("ENOENT");
   });
 
+  it("stamps a file: the same one only while nobody has touched it", async () => {
+    const path = join(temporaryFolder(), "stamped");
+    expect(await folder.stamp(path)).toBeNull();
+    await folder.replace(path, "one");
+    const first = await folder.stamp(path);
+    await folder.read(path);
+    expect(await folder.stamp(path)).toBe(first);
+    await folder.replace(path, "one");
+    expect(await folder.stamp(path)).not.toBe(first);
+  });
+
   it("creates once, and knows its own content again", async () => {
     const root = temporaryFolder();
     const path = join(root, "record");

@@ -51,7 +51,7 @@ describe("an application at the end of its window", () => {
     expect(settled.verdict).toBe("stalled");
     expect(settled.decision).toEqual({
       kind: "hold",
-      why: "killed by SIGKILL at the end of the window, progress did not grow (2 times)",
+      why: "killed by SIGKILL at the end of the window: it did not end within the margin of 1s (--margin auto sizes it), progress did not grow (2 times)",
       advice: "give it a longer --limit or --margin, or let it save sooner",
     });
     expect(await attemptsThatRan(project)).toHaveLength(2);

@@ -17,7 +17,7 @@ describe("an application on a local attempt", () => {
     const project = await Project.make(ignoring, { total: 40, limitMs: 2_000, marginMs: 1_000 });
     await project.advance();
     const settled = await project.watchToEnd();
-    expect(settled.verdict).toBe("completed");
+    expect(settled.decision).toEqual({ kind: "finish" });
     expectNothingLost(project.steps(), 40);
     const [first] = await project.attempts();
     expect(first?.exited).toMatchObject({ signal: "SIGKILL", windowEnded: true, endedBy: "window", survivors: [] });
@@ -33,7 +33,7 @@ describe("an application on a local attempt", () => {
       echo 1 >state.txt`;
     const project = await Project.make(leaving, { total: 1, killWaitMs: 300 });
     await project.advance();
-    expect((await project.watchToEnd()).verdict).toBe("completed");
+    expect((await project.watchToEnd()).decision).toEqual({ kind: "finish" });
     const pids = ["daemon.pid", "bare.pid"].map((name) => Number(readFileSync(join(project.folder, name), "utf8")));
     for (const pid of pids) expect(alive(pid)).toBe(false);
     expect((await project.attempts())[0]?.exited?.survivors).toEqual([]);
@@ -50,7 +50,7 @@ describe("an application on a local attempt", () => {
     const [first] = await project.attempts();
     expect(first?.exited).toMatchObject({ by: "guardian", progressAfter: { state: "above" } });
     expect(first?.settled).toMatchObject({ verdict: "window-ended", decision: { kind: "continue" } });
-    expect((await project.watchToEnd()).verdict).toBe("completed");
+    expect((await project.watchToEnd()).decision).toEqual({ kind: "finish" });
     expectNothingLost(project.steps(), 70);
   });
 
@@ -69,7 +69,7 @@ describe("an application on a local attempt", () => {
     expect(first?.exited?.progressAfter).toMatchObject({ value: steps.at(-1)?.step });
     // The shepherd waits for the same pipe; the file system answers again.
     await writeFile(join(project.attemptFolder(1), "samples.csv"), "");
-    expect((await project.watchToEnd()).verdict).toBe("completed");
+    expect((await project.watchToEnd()).decision).toEqual({ kind: "finish" });
     expect(await project.localRecord(1)).toMatchObject({ state: "FAILED", signal: "SIGKILL" });
     expectExactlyOnce(project.steps(), 60);
   });

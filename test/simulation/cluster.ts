@@ -3,8 +3,8 @@
  * Slurm is: COMPLETING is active, a job is over only when its processes are gone, and a lost node is a doubtful end.
  */
 
-import type { Over, Ref, Seen } from "../../src/core/index.ts";
-import type { Scheduler } from "../../src/schedulers/index.ts";
+import type { AccountRow, Over, Ref, Seen } from "../../src/core/index.ts";
+import type { AccountAnswer, Scheduler } from "../../src/schedulers/index.ts";
 import { type Actor, Actor as SimActor, type Simulator } from "./simulator.ts";
 
 export interface Job {
@@ -39,6 +39,30 @@ export interface RunningJob {
 export const EPOCH_MS = 1_000_000;
 export const OWNER_UID = 1000;
 const KILL_WAIT_MS = 1_000;
+const NOTHING_TOLD: Omit<AccountRow, "ref" | "state" | "exitCode" | "signal" | "cancelledByUid"> = {
+  run: 0,
+  submitAtMs: null,
+  eligibleAtMs: null,
+  startAtMs: null,
+  endAtMs: null,
+  elapsedMs: null,
+  suspendedMs: null,
+  allocatedCpus: null,
+  allocated: null,
+  cpuTotalMs: null,
+  cpuUserMs: null,
+  cpuSystemMs: null,
+  cpuIsLowerBound: true,
+  memoryPeakBytes: null,
+  memoryPeakIsLowerBound: true,
+  requestedMemoryBytes: null,
+  requestedMemoryPer: null,
+  nodes: [],
+  partition: null,
+  account: null,
+  steps: [],
+  raw: null,
+};
 
 export class Cluster {
   readonly jobs = new Map<Ref, Job>();
@@ -146,6 +170,14 @@ export class Cluster {
     };
   }
 
+  /** Its accounting tells states and nothing of what was used. */
+  private accountOf(ref: Ref): AccountAnswer {
+    const seen = this.seen(this.jobs.get(ref));
+    if (seen.kind !== "over") return { kind: "pending", why: `${ref} is not over` };
+    const { state, exitCode, signal, cancelledByUid } = seen;
+    return { kind: "final", rows: [{ ...NOTHING_TOLD, ref, state, exitCode, signal, cancelledByUid }] };
+  }
+
   scheduler(actor: Actor): Scheduler {
     const { sim } = this;
     const reaches = (): boolean => this.reachable && !actor.cutOff;
@@ -206,6 +238,12 @@ export class Cluster {
         call(
           () => new Map(refs.map((ref) => [ref, this.seen(this.jobs.get(ref))])),
           () => new Map<Ref, Seen>(refs.map((ref) => [ref, { kind: "unreachable", error: "controller away" }])),
+        ),
+      account: (refs) =>
+        call(
+          () => new Map(refs.map((ref) => [ref, this.accountOf(ref)])),
+          () =>
+            new Map<Ref, AccountAnswer>(refs.map((ref) => [ref, { kind: "unreachable", error: "accounting away" }])),
         ),
       withdraw: (refs) =>
         call(

@@ -144,6 +144,7 @@ export class Simulator {
       append: (path, content) => this.operation(actor, () => this.put(path, (files.get(path) ?? "") + content)),
       makeFolder: (path) => this.operation(actor, () => this.put(`${path}/`, "")),
       remove: (path) => this.operation(actor, () => void files.delete(path)),
+      stamp: (path) => this.operation(actor, () => files.get(path) ?? null),
       identity: (path) => this.operation(actor, () => (this.names(path) === null ? null : path)),
     };
   }

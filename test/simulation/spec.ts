@@ -1,9 +1,9 @@
 import type { JobSpec } from "../../src/core/index.ts";
+import { jobSpec } from "../support/job-spec.ts";
 
 /** A specification with times short enough for a simulated minute: fence < silence, as in the real defaults. */
 export function simulatedSpec(total: number, ahead: number, limitMs: number): JobSpec {
-  return {
-    version: 1,
+  return jobSpec({
     name: "sim",
     command: { kind: "argv", argv: ["count"] },
     cwd: "/project",
@@ -12,42 +12,11 @@ export function simulatedSpec(total: number, ahead: number, limitMs: number): Jo
     limitMs,
     marginMs: 3_000,
     scheduler: "slurm",
-    mode: "self",
     ahead,
-    budgets: {
-      failures: 3,
-      stalled: 2,
-      preemptions: 100,
-      infrastructure: 10,
-      neverRan: 5,
-      inARow: 20,
-      attempts: 1000,
-      wallMs: 1e9,
-    },
     backoffFirstMs: 200,
     backoffMaxMs: 2_000,
     sampleIntervalMs: 1_000,
     killWaitMs: 1_000,
-    termTo: "all",
-    savedExitCodes: [99, 124],
-    env: {},
-    checkpointEvery: null,
-    output: { stdout: null, stderr: null },
-    node: "/usr/bin/node",
-    runtime: "x",
-    slurm: {
-      partition: null,
-      account: null,
-      qos: null,
-      cpusPerTask: null,
-      memory: null,
-      nodes: null,
-      exclude: null,
-      sbatch: [],
-      launch: "direct",
-      srunArgs: [],
-      modules: [],
-    },
     timing: {
       proofWaitMs: 20_000,
       doubtfulTwiceMs: 3_000,
@@ -57,5 +26,5 @@ export function simulatedSpec(total: number, ahead: number, limitMs: number): Jo
       unclearMs: 12_000,
       pollMs: 1_000,
     },
-  };
+  });
 }

@@ -27,6 +27,7 @@ import {
   runsByJob,
   sbatchArguments,
 } from "../../src/slurm/index.ts";
+import { jobSpec } from "../support/job-spec.ts";
 
 const fixture = (name: string) => readFileSync(new URL(`fixtures/${name}`, import.meta.url), "utf8");
 const utc = (text: string) => Date.parse(`2026-11-30T${text}Z`);
@@ -288,19 +289,7 @@ describe("errors", () => {
 });
 
 describe("sbatch", () => {
-  const slurm = {
-    partition: null,
-    account: null,
-    qos: null,
-    cpusPerTask: null,
-    memory: null,
-    nodes: null,
-    exclude: null,
-    sbatch: [],
-    launch: "direct",
-    srunArgs: [],
-    modules: [],
-  } as const;
+  const { slurm } = jobSpec();
   const job = {
     script: "/a/script.sh",
     attemptFolder: "/a",

@@ -1,17 +1,37 @@
 /** All attempts of a job as rows, from their records alone. */
 import {
+  type Accounting,
+  type AccountTotals,
   type AttemptRecords,
+  accountConflicts,
+  accountTotals,
   type Decision,
   type Progress,
   type Proof,
   progressValue,
   type Ref,
   refOf,
+  type Saving,
   type Verdict,
   type WithdrawReason,
+  windowEndOf,
 } from "../../core/index.ts";
-import { attemptNumbers, attemptPlace, type JobPlace, readAttempt, taskPlace } from "../../journal/index.ts";
+import {
+  attemptNumbers,
+  attemptPlace,
+  type JobPlace,
+  readAccounting,
+  readAttempt,
+  taskPlace,
+} from "../../journal/index.ts";
 import type { Project } from "./project.ts";
+
+/** What the scheduler itself has counted for the whole job of the attempt, the runner included. */
+export interface AttemptAccount extends AccountTotals {
+  readonly gatheredAtMs: number;
+  /** Where it is at odds with the settlement; that stands all the same. */
+  readonly conflicts: readonly string[];
+}
 
 export interface AttemptRow {
   readonly number: number;
@@ -42,10 +62,16 @@ export interface AttemptRow {
   /** A sampled peak is a lower bound. */
   readonly memoryPeakIsLowerBound: boolean;
   readonly windowEndAtMs: number | null;
+  /** The margin in force; null: it was not let through its gate. */
+  readonly marginMs: number | null;
+  /** How long it took to end after our TERM, or was given before KILL (`killed`); null: no TERM asked it to. */
+  readonly saving: Saving | null;
   readonly ref: Ref | null;
   readonly nodes: readonly string[];
   /** What the settlement found at odds. */
   readonly conflicts: readonly string[];
+  /** Null: not on file (yet). */
+  readonly accounting: AttemptAccount | null;
 }
 
 /** Rows by number, ascending, from attempt `from` on (default: all). Throws JournalError where a record cannot be used. */
@@ -55,12 +81,13 @@ export async function attemptTable(project: Project, place: JobPlace, from = 1):
   for (const number of await attemptNumbers(project.folder, task)) {
     if (number < from) continue;
     const attempt = attemptPlace(task, number);
-    rows.push(rowOf(await readAttempt(project.folder, attempt), attempt.folder));
+    const accounting = await readAccounting(project.folder, attempt);
+    rows.push(rowOf(await readAttempt(project.folder, attempt), attempt.folder, accounting));
   }
   return rows;
 }
 
-function rowOf(attempt: AttemptRecords, folder: string): AttemptRow {
+function rowOf(attempt: AttemptRecords, folder: string, accounting: Accounting | null): AttemptRow {
   const { claim, submitted, started, go, exited, settled } = attempt;
   const start = go?.what === "start" ? go : null;
   const evidence = settled?.evidence ?? null;
@@ -86,11 +113,19 @@ function rowOf(attempt: AttemptRecords, folder: string): AttemptRow {
     cpuSystemMs: evidence?.cpuSystemMs ?? exited?.cpuSystemMs ?? null,
     memoryPeakBytes: evidence?.memoryPeakBytes ?? exited?.memoryPeakBytes ?? null,
     memoryPeakIsLowerBound: exited?.memoryPeakIsLowerBound ?? true,
-    windowEndAtMs: started?.windowEndAtMs ?? null,
+    windowEndAtMs: windowEndOf(attempt),
+    marginMs: start?.marginMs ?? null,
+    saving: exited?.saving ?? null,
     ref: refOf(attempt),
     nodes: started?.nodes ?? [],
     conflicts: evidence?.conflicts ?? [],
+    accounting: accounting === null ? null : accountOf(attempt, accounting),
   };
+}
+
+function accountOf(attempt: AttemptRecords, accounting: Accounting): AttemptAccount {
+  const { gatheredAtMs } = accounting;
+  return { gatheredAtMs, ...accountTotals(accounting), conflicts: accountConflicts(attempt, accounting) };
 }
 
 /** A withdrawal speaks for itself until it is settled. */

@@ -1,7 +1,7 @@
 /** What is looked at before a submit makes anything: the name, what it stands for, and the checkpoint. */
 import { jsonRuleWords, readCheckpoint, spaceFor } from "../../checkpoint/index.ts";
 import { type JobSpec, progressOf, progressValue, totalReached } from "../../core/index.ts";
-import { type JobPlace, jobPlace } from "../../journal/index.ts";
+import { type JobPlace, jobPlace, readFirstSpec } from "../../journal/index.ts";
 import { samePurpose } from "../../spec/index.ts";
 import type { ChainStatus } from "./chain-status.ts";
 import { StintError } from "./errors.ts";
@@ -43,10 +43,20 @@ export async function freePlace(project: Project, id: string): Promise<JobPlace>
   }
 }
 
-/** Throws StintError `command-differs` where the name stands for other work. */
-export function requireSamePurpose(project: Project, place: JobPlace, onFile: JobSpec, now: JobSpec): void {
+/**
+ * Throws StintError `command-differs` where the name stands for other work than the newest or the first revision on file: what
+ * a resume has changed since (how progress is read) makes no other job of the same file or words.
+ */
+export async function requireSamePurpose(
+  project: Project,
+  place: JobPlace,
+  onFile: JobSpec,
+  now: JobSpec,
+): Promise<void> {
   const same = samePurpose(onFile, now);
   if (same.same) return;
+  const first = await readFirstSpec(project.folder, place);
+  if (first !== null && samePurpose(first.spec, now).same) return;
   const name = shortName(project, place.id);
   throw new StintError("command-differs", `${name} is another job: ${same.differs}`, {
     hint: `choose another name with --name, or make a new job ${name}.2 with --again`,
@@ -74,4 +84,12 @@ export function settingsNotice(project: Project, there: JobOnFile, now: JobSpec,
   return `${words}: what is on file stands; change it with: stint resume ${shortName(project, there.place.id)} --limit …`;
 }
 
-const NOT_A_WISH: ReadonlySet<keyof JobSpec> = new Set(["version", "node", "runtime", "mode", "name"]);
+const NOT_A_WISH: ReadonlySet<keyof JobSpec> = new Set([
+  "version",
+  "node",
+  "runtime",
+  "mode",
+  "name",
+  "allocationEndAtMs",
+  "allocationCpus",
+]);

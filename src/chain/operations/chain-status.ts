@@ -4,14 +4,17 @@ import {
   type Decision,
   EMPTY_CARRY,
   type JobSpec,
+  NO_SAVES,
   type Progress,
   type Ref,
   refOf,
+  type Saves,
   type SchedulerName,
   type Settled,
   standingDecision,
   stopInForce,
   type Verdict,
+  windowEndOf,
 } from "../../core/index.ts";
 import type { JobPlace } from "../../journal/index.ts";
 import { type ChainState, type StateInput, type StateNow, stateOf } from "./chain-state.ts";
@@ -45,6 +48,10 @@ export interface ChainStatus {
   readonly endedAtMs: number | null;
   /** When TERM comes to the running attempt (epoch ms); null: no limit, or nothing runs. */
   readonly windowEndAtMs: number | null;
+  /** The margin in force of the running attempt, in ms; null: nothing runs. */
+  readonly marginMs: number | null;
+  /** How long saving took so far: what `margin: auto` is sized from. */
+  readonly saves: Saves;
   /** Run time of all attempts together, the running one included, in ms. */
   readonly ranMs: number;
   /** All other time since submit, up to now or to the end of the chain, in ms: queue, hand-overs, back-off, holds. */
@@ -91,7 +98,9 @@ export function statusOf(job: JobOnFile, input: StatusInput, name: string): Chai
     submittedAtMs: job.submittedAtMs,
     startedAtMs: live?.go?.atMs ?? null,
     endedAtMs,
-    windowEndAtMs: live?.started?.windowEndAtMs ?? null,
+    windowEndAtMs: live === null ? null : windowEndOf(live),
+    marginMs: running?.go?.what === "start" ? (running.go.marginMs ?? null) : null,
+    saves: carry.saves ?? NO_SAVES,
     ranMs,
     waitedMs: Math.max(0, (endedAtMs ?? input.nowMs) - job.submittedAtMs - ranMs),
     etaMs: endedAtMs !== null ? null : etaOf(progress, job.spec.total, input.firstProgress, ranMs),
@@ -168,6 +177,8 @@ const EMPTY_STATUS: Omit<ChainStatus, "job" | "folder"> = {
   startedAtMs: null,
   endedAtMs: null,
   windowEndAtMs: null,
+  marginMs: null,
+  saves: NO_SAVES,
   ranMs: 0,
   waitedMs: null,
   etaMs: null,

@@ -52,7 +52,7 @@ function impliedBy(spec: JobSpec): ReadonlyMap<string, { readonly text: string; 
     ["name", spec.name],
     ["scheduler", spec.scheduler],
     ["limit", spec.limitMs === null ? null : formatDuration(spec.limitMs)],
-    ["margin", formatDuration(spec.marginMs)],
+    ["margin", spec.marginMs === "auto" ? "auto" : formatDuration(spec.marginMs)],
     ["checkpoint.path", spec.checkpoint?.path ?? null],
     ["backoff.first", formatDuration(spec.backoffFirstMs)],
     ["backoff.max", formatDuration(spec.backoffMaxMs)],

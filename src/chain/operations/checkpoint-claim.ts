@@ -10,9 +10,11 @@ import {
   readOwner,
   releaseOwner,
   resolveCheckpoint,
+  tidyOwners,
   whyOwned,
 } from "../../checkpoint/index.ts";
 import type { JobSpec } from "../../core/index.ts";
+import { realClock } from "../../host/index.ts";
 import { type Home, type JobPlace, placeOfAttemptFolder, readRecord, taskPlace } from "../../journal/index.ts";
 import { StintError } from "./errors.ts";
 import { isAtRest, readJob } from "./job-on-file.ts";
@@ -47,6 +49,7 @@ export async function claimCheckpoint(
     options,
   );
   if (!answer.owned) throw new StintError("checkpoint-owned", answer.why);
+  await tidyOwners(project.folder, owners, realClock.nowMs());
 }
 
 /**

@@ -1,5 +1,5 @@
 /** Moving a chain on from a command: until somebody else carries it, or it has come to rest. */
-import { type Outcome, refOf } from "../../core/index.ts";
+import { type Outcome, type Ref, refOf } from "../../core/index.ts";
 import { attemptPlace, readTask, type TaskPlace } from "../../journal/index.ts";
 import { advance } from "../advance.ts";
 import { adopt } from "../submit-attempt.ts";
@@ -10,7 +10,7 @@ export interface DriveOptions {
   readonly patienceMs: number;
   /** Is an application at work, so that its own body moves the chain on? Then there is nothing left to do. */
   readonly isRunning?: () => Promise<boolean>;
-  /** Give up earlier, after this long, while the scheduler cannot be asked and no attempt is known to be handed over. */
+  /** Give up earlier, after this long, while the scheduler cannot be asked. */
   readonly unreachableMs?: number;
   readonly signal?: AbortSignal;
   /** Each new reason to wait. */
@@ -20,7 +20,13 @@ export interface DriveOptions {
 export type Driven =
   | Outcome
   /** `unreachableMs` are over. */
-  | { readonly kind: "unreachable"; readonly why: string; readonly attempt: number }
+  | {
+      readonly kind: "unreachable";
+      readonly why: string;
+      readonly attempt: number;
+      /** An attempt was handed over before; what became of it nobody can tell now. */
+      readonly handedOver: boolean;
+    }
   /** A clear and lasting no of the scheduler to an attempt, in its own words, and no other attempt lives. */
   | { readonly kind: "refused"; readonly error: string; readonly attempt: number };
 
@@ -51,7 +57,9 @@ export async function driveUntilGoing(world: World, task: TaskPlace, options: Dr
     if (isOver()) return outcome;
     await pauseUntilNews(world, task, Math.min(outcome.lookAgainMs, lookAtMs - world.clock.monotonicMs()), isOver);
     if (world.clock.monotonicMs() >= lookAtMs && options.signal?.aborted !== true) {
-      if ((await handOver(world, task)) === "unreachable") return { ...outcome, kind: "unreachable" };
+      const handed = await handOver(world, task);
+      if (handed === "unreachable" || (handed === "known" && (await isSilent(world, task))))
+        return { ...outcome, kind: "unreachable", handedOver: handed === "known" };
       lookAtMs = world.clock.monotonicMs() + (options.unreachableMs ?? Number.POSITIVE_INFINITY);
     }
     if (options.signal?.aborted === true) return outcome;
@@ -65,6 +73,14 @@ export async function handOver(world: World, task: TaskPlace): Promise<"known" |
   const claimed = open.find((a) => a.go === null && a.claim !== null);
   const found = claimed === undefined ? "none" : await adopt(world, attemptPlace(task, claimed.number));
   return found === "adopted" ? "known" : found;
+}
+
+/** The scheduler gives no answer to any of the jobs that it is known to have. */
+async function isSilent(world: World, task: TaskPlace): Promise<boolean> {
+  const { open } = await readTask(world.folder, task);
+  const refs = open.map(refOf).filter((ref): ref is Ref => ref !== null);
+  const seen = await world.scheduler.observe(refs);
+  return refs.every((ref) => seen.get(ref)?.kind === "unreachable");
 }
 
 /** An attempt beside the refused one that the scheduler has: what was over of them `advance` has just settled or withdrawn. */

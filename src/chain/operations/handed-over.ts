@@ -17,6 +17,12 @@ export async function requireHandedOver(
   driven: Driven,
 ): Promise<void> {
   if (driven.kind !== "waiting" && driven.kind !== "unreachable") return;
+  if (driven.kind === "unreachable" && driven.handedOver)
+    throw new StintError(
+      "unreachable",
+      `${shortName(project, place.id)} does not go on yet, ${world.scheduler.name} cannot be asked: ${driven.why}`,
+      { hint: `what was asked for is on file; when it answers again: stint resume ${shortName(project, place.id)}` },
+    );
   const state = driven.kind === "unreachable" ? "unreachable" : await handOver(world, taskPlace(place, 0));
   if (state !== "known") throw notHandedOver(world, project, place, driven, state === "unreachable");
 }

@@ -12,10 +12,8 @@ export function environmentForJob(
   scheduler: SchedulerName,
 ): Readonly<Record<string, string>> {
   const outside = scheduler === "slurm" ? environmentOutsideJob(environment) : environment;
-  const kept: Record<string, string> = {};
-  for (const [name, value] of Object.entries(outside))
-    if (value !== undefined && !OF_AN_ATTEMPT.test(name)) kept[name] = value;
-  return kept;
+  const all = Object.entries(outside).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  return Object.fromEntries(all.filter(([name]) => !OF_AN_ATTEMPT.test(name)));
 }
 
 const OF_AN_ATTEMPT = /^STINT_(LOCAL_.*|MARK|JOB_ID|TASK_ID|ATTEMPT|DEADLINE|RESUME|RUNNER|DEBUG)$/;

@@ -1,5 +1,5 @@
 /** From the words of a command line to one resolved job: flags, environment, spec file or command. Creates nothing. */
-import { accessSync, constants, existsSync, readFileSync, statSync } from "node:fs";
+import { accessSync, closeSync, constants, existsSync, openSync, readSync, statSync } from "node:fs";
 import { extname, join, resolve } from "node:path";
 import { checkProgressRule, jsonRuleWords } from "../../checkpoint/index.ts";
 import { type JobSpec, type Origins, quoteShell } from "../../core/index.ts";
@@ -7,13 +7,16 @@ import { errorCode, findProgram } from "../../host/index.ts";
 import {
   type FlagOption,
   type FlagValues,
+  MOST_SPEC_BYTES,
   parseFlags,
   parseSpecFile,
   refusedFlags,
   resolveSpec,
   type SpecFile,
   settingFlags,
+  withAllocation,
 } from "../../spec/index.ts";
+import { allocationHere } from "./allocation-here.ts";
 import { StintError } from "./errors.ts";
 import { currentUser, type Where } from "./project.ts";
 import { findRuntime, type RuntimeBundle } from "./runtime-bundle.ts";
@@ -76,24 +79,46 @@ export async function prepareJob(input: PrepareInput): Promise<PreparedJob> {
     runtime: runtime.name,
   });
   if (resolution.kind === "errors") throw usageError(resolution.errors);
-  refuse(notYet(resolution.spec));
+  refuse(notYet(resolution.spec, resolution.origins));
+  // A job for Slurm itself asks nobody here.
+  const around = resolution.spec.scheduler === "local" ? await allocationHere(input.environment) : null;
+  const bounded = withAllocation(resolution.spec, resolution.origins, around);
   const notices = [
     ...(source.kind === "argv" ? source.notices : []),
     ...resolution.notices,
     ...blindLimit(resolution.spec),
     ...likelyJson(resolution.spec, resolution.origins),
+    ...bounded.notices,
   ];
-  return { job: resolution.job, spec: resolution.spec, origins: resolution.origins, notices, given, runtime };
+  return { job: resolution.job, spec: bounded.spec, origins: bounded.origins, notices, given, runtime };
 }
 
 /** What the specification allows and this version can't do, or what only the checkpoint's reader can judge. */
-function notYet(spec: JobSpec): readonly string[] {
+function notYet(spec: JobSpec, origins: Origins): readonly string[] {
   const errors: string[] = [];
   const rule = spec.checkpoint === null ? null : checkProgressRule(spec.checkpoint.progress);
-  if (rule !== null) errors.push(`checkpoint progress: ${rule}`);
+  if (rule !== null) errors.push(`${labelOf("checkpoint.progress", origins)}: ${rule}`);
+  // It is the same folder on all nodes; without it every attempt would fail at its start.
+  if (!isFolder(spec.cwd)) errors.push(`${labelOf("cwd", origins)}: there is no folder ${spec.cwd}`);
   if (spec.mode === "submitter")
     errors.push("mode submitter is not there in this version: leave --mode out, the chain then moves itself");
   return errors;
+}
+
+/** What stands before an error about a value: `stint.yaml:4:8: cwd`, `--cwd`, `STINT_CWD`. */
+function labelOf(key: string, origins: Origins): string {
+  const origin = origins[key] ?? "default";
+  const [, name] = /^(?:flag|environment) (\S+)$/.exec(origin) ?? [];
+  return name ?? (/:\d+:\d+$/.test(origin) ? `${origin}: ${key}` : key);
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    // Not there, or on the way to it something that may not be entered: an attempt could not begin there either.
+    return false;
+  }
 }
 
 /** Legal, and rarely meant: what was computed since the last save is lost at each limit, and nobody can tell. */
@@ -206,7 +231,7 @@ function readText(where: Where, name: string, rest: readonly string[]): string {
   const path = resolve(where.cwd, name);
   try {
     if (statSync(path).isDirectory()) usage(`${name} is a folder; give a spec file, or a command behind --`);
-    return readFileSync(path, "utf8");
+    return readBeginning(path, MOST_SPEC_BYTES + 1);
   } catch (error) {
     if (error instanceof StintError) throw error;
     if (errorCode(error) !== "ENOENT" && errorCode(error) !== "ENOTDIR")
@@ -215,6 +240,20 @@ function readText(where: Where, name: string, rest: readonly string[]): string {
     const words = [name, ...rest].join(" ");
     const hint = inPath === null && !name.endsWith("ml") ? "" : ` (a command goes behind --: -- ${words})`;
     usage(`there is no file ${join(where.cwd, name)}${hint === "" ? "; a command goes behind --" : hint}`);
+  }
+}
+
+/** A script or program may be of any size, and a spec that is longer is refused. A pipe works too. */
+function readBeginning(path: string, mostBytes: number): string {
+  const buffer = Buffer.alloc(mostBytes);
+  const file = openSync(path, "r");
+  try {
+    let filled = 0;
+    for (let got = -1; got !== 0 && filled < mostBytes; filled += got)
+      got = readSync(file, buffer, filled, mostBytes - filled, null);
+    return buffer.toString("utf8", 0, filled);
+  } finally {
+    closeSync(file);
   }
 }
 

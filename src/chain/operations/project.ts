@@ -2,8 +2,8 @@
 import { existsSync, statSync } from "node:fs";
 import { userInfo } from "node:os";
 import { dirname, isAbsolute, join, resolve } from "node:path";
-import { suggestName } from "../../core/index.ts";
-import { blockingFolder, type Folder } from "../../host/index.ts";
+import { quoteCommand, suggestName } from "../../core/index.ts";
+import { blockingFolder, errorCode, type Folder } from "../../host/index.ts";
 import type { JobPlace } from "../../journal/index.ts";
 import { StintError } from "./errors.ts";
 
@@ -23,7 +23,10 @@ export interface Project {
   readonly user: string;
 }
 
-/** The project of a folder: the nearest `.stint` upwards, or what `STINT_DIR` names. Null: none is there. */
+/**
+ * The project of a folder: the nearest `.stint` upwards, or what `STINT_DIR` names. Null: none is there. Throws StintError
+ * `usage` where `STINT_DIR` names what can never be one.
+ */
 export function findProject(where: Where): Project | null {
   const stintFolder = stintFolderOf(where);
   return isFolder(stintFolder) ? projectAt(stintFolder) : null;
@@ -90,12 +93,34 @@ function projectAt(stintFolder: string): Project {
 
 function stintFolderOf({ cwd, environment }: Where): string {
   const named = environment.STINT_DIR ?? "";
-  if (named !== "") return isAbsolute(named) ? resolve(named) : resolve(cwd, named);
+  if (named !== "") return usableFolder(named, isAbsolute(named) ? resolve(named) : resolve(cwd, named));
   for (let folder = cwd; ; folder = dirname(folder)) {
     const candidate = join(folder, ".stint");
     if (isFolder(candidate)) return candidate;
     if (dirname(folder) === folder) return join(cwd, ".stint");
   }
+}
+
+/** Throws StintError `usage` for what can never be a project's own folder. */
+function usableFolder(named: string, folder: string): string {
+  const refuse = (why: string): never => {
+    throw new StintError("usage", `STINT_DIR=${quoteCommand([named])} cannot hold jobs: ${why}`, {
+      hint: "name a folder of its own, such as STINT_DIR=~/.stint, or leave it out",
+    });
+  };
+  if (dirname(folder) === folder) refuse("it is the root of all files");
+  for (let above = folder; above !== dirname(above); above = dirname(above)) {
+    try {
+      if (statSync(above).isDirectory()) break;
+      refuse(`${above} is no folder`);
+    } catch (error) {
+      if (error instanceof StintError) throw error;
+      const code = errorCode(error) ?? String(error);
+      // Not there yet, or below something that is no folder: what is above it says which.
+      if (code !== "ENOENT" && code !== "ENOTDIR") refuse(`${above} cannot be looked at (${code})`);
+    }
+  }
+  return folder;
 }
 
 function isFolder(path: string): boolean {

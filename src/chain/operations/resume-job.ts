@@ -1,6 +1,6 @@
 /** Resume: a person's word that a chain goes on; also the cure for a stranded one. */
 
-import { type AttemptRecords, type JobSpec, refOf, stopInForce } from "../../core/index.ts";
+import { type AttemptRecords, type JobSpec, NO_SAVES, refOf, stopInForce } from "../../core/index.ts";
 import { realClock } from "../../host/index.ts";
 import {
   adoptHome,
@@ -11,10 +11,12 @@ import {
   type Home,
   type JobPlace,
   JournalError,
+  readSpec,
   taskPlace,
 } from "../../journal/index.ts";
-import type { FlagValues } from "../../spec/index.ts";
+import { type FlagValues, withAllocation } from "../../spec/index.ts";
 import { withdraw } from "../advance.ts";
+import { allocationHere, requireTimeLeft } from "./allocation-here.ts";
 import { furtherAdvice } from "./before-submit.ts";
 import type { ChainStatus } from "./chain-status.ts";
 import { type ChangedSpec, changeSpec } from "./change-spec.ts";
@@ -27,6 +29,7 @@ import { type JobOnFile, readJob } from "./job-on-file.ts";
 import { personHere, requireReserve, resumeStop, revisionOf } from "./job-records.ts";
 import { forgetWorld, worldOf } from "./job-world.ts";
 import { type Project, requireOwnJob } from "./project.ts";
+import { planSetAside, type SetAside, setAside } from "./set-aside.ts";
 import { chainStatus, jobTable } from "./status.ts";
 
 export interface ResumeRequest {
@@ -36,22 +39,43 @@ export interface ResumeRequest {
   readonly over?: number;
   /** A person's word that this folder and the checkpoint are this job's, since the former owner's folder is gone. */
   readonly takeCheckpoint?: boolean;
+  /** A person's word that the checkpoint is bad: it is set aside before the chain goes on. */
+  readonly quarantine?: boolean;
+  /** With `quarantine`: only say what would be moved. */
+  readonly dryRun?: boolean;
+  /** Where it is typed: a local chain goes on inside that allocation, or in none. Default: this process's. */
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+  /** What a person should know though nothing is wrong. */
+  readonly onNotice?: (line: string) => void;
+  /** How long to keep trying where the scheduler says "not now", in ms. */
   readonly patienceMs?: number;
+  /** And where it gives no answer at all. */
+  readonly unreachableMs?: number;
   readonly signal?: AbortSignal;
   readonly onWait?: (why: string) => void;
 }
 
 export type ResumeResult =
-  | { readonly kind: "resumed"; readonly status: ChainStatus; readonly changed: readonly string[] }
+  | {
+      readonly kind: "resumed";
+      readonly status: ChainStatus;
+      readonly changed: readonly string[];
+      /** What was set aside; null: nothing. */
+      readonly setAside: SetAside | null;
+    }
   /** Its body, or a job in the queue, moves it already; changed settings count from the next attempt on. */
   | { readonly kind: "goes-on"; readonly status: ChainStatus; readonly changed: readonly string[] }
-  | { readonly kind: "finished"; readonly status: ChainStatus };
+  | { readonly kind: "finished"; readonly status: ChainStatus }
+  /** Nothing was changed; this is what `quarantine` would set aside. */
+  | { readonly kind: "dry-run"; readonly status: ChainStatus; readonly setAside: SetAside | null };
 
 const PATIENCE_MS = 10 * 60_000;
+const UNREACHABLE_MS = 30_000;
 
 /**
  * Lets a held, stopped, drained or stranded chain go on. Throws StintError: `copied` (5), `checkpoint-owned` (5),
- * `not-owner` (5), `still-running` (5) for `over` of a living attempt, `no-such-attempt` (3), `usage` (2),
+ * `not-owner` (5), `still-running` (5) for `over` of a living attempt and for `quarantine` of a chain that is not at rest,
+ * `no-such-attempt` (3), `checkpoint` (2) where there is nothing to set aside, `usage` (2), `storage` (1),
  * `refused-by-scheduler` (1); `unreachable` (4) or `not-finished` (75) when the patience ends and nobody moves it.
  */
 export async function resumeJob(project: Project, place: JobPlace, request: ResumeRequest = {}): Promise<ResumeResult> {
@@ -71,28 +95,36 @@ export async function resumeJob(project: Project, place: JobPlace, request: Resu
     return { kind: "finished", status: before };
   }
   if (request.over !== undefined) await checkWord(project, job, request.over);
+  const planned = await planSetAside(project, job, change.spec, request.quarantine === true);
+  if (request.dryRun === true) return { kind: "dry-run", status: before, setAside: planned };
   const moved = before.mover;
-  const asks = request.over !== undefined || stopInForce(job.stops) !== null || !moved;
+  const asks = request.over !== undefined || stopInForce(job.stops) !== null || planned !== null || !moved;
+  const going = asks ? await boundHere(project, job, change, request) : change;
   if (asks) {
     await requireReserve(project, place);
     // A chain that was over must own its checkpoint anew before anything is claimed: one name decides.
     const takenBy = request.takeCheckpoint === true ? personHere(project) : null;
-    await claimCheckpoint(project, place, change.spec, home, {
+    await claimCheckpoint(project, place, going.spec, home, {
       renew: before.state === "over" || before.state === "held",
       takenBy,
     });
   }
-  await putOnFile(project, job, change);
+  if (planned !== null) await setAside(project, place, planned);
+  await putOnFile(project, job, going);
   const needsWord =
     request.over !== undefined || before.state === "held" || before.state === "over" || stopInForce(job.stops) !== null;
-  if (needsWord) {
-    const stop = resumeStop(project, null);
-    await createStop(project.folder, place, request.over === undefined ? stop : { ...stop, over: request.over });
-  }
+  if (needsWord)
+    await createStop(project.folder, place, {
+      ...resumeStop(project, null),
+      ...(request.over === undefined ? {} : { over: request.over }),
+      ...(planned === null ? {} : { quarantine: planned.quarantine }),
+    });
   if (!asks && change.changed.length === 0) return { kind: "goes-on", status: before, changed: [] };
   if (change.changed.length > 0) await withdrawQueued(project, job, change.spec);
-  await go(project, place, change.spec, request);
-  return { kind: asks ? "resumed" : "goes-on", status: await chainStatus(project, place), changed: change.changed };
+  await go(project, place, going.spec, request);
+  const status = await chainStatus(project, place);
+  const { changed } = change;
+  return asks ? { kind: "resumed", status, changed, setAside: planned } : { kind: "goes-on", status, changed };
 }
 
 export interface ResumeAllEntry {
@@ -157,7 +189,7 @@ async function stillSeen(project: Project, job: JobOnFile, attempt: AttemptRecor
 }
 
 async function putOnFile(project: Project, job: JobOnFile, change: ChangedSpec): Promise<void> {
-  if (change.changed.length === 0) return;
+  if (JSON.stringify(change.spec) === JSON.stringify(job.spec)) return;
   const revision = revisionOf(project, change.spec, change.origins);
   const { mine } = await createSpec(project.folder, job.place, job.revision + 1, revision);
   if (!mine)
@@ -166,6 +198,22 @@ async function putOnFile(project: Project, job: JobOnFile, change: ChangedSpec):
       `the settings of ${shortName(project, job.place.id)} were changed at the same time: look, and try again`,
     );
   forgetWorld(job.place);
+}
+
+/** Where it is typed counts: in that allocation the chain goes on, or in none. Throws StintError `not-finished`. */
+async function boundHere(
+  project: Project,
+  job: JobOnFile,
+  change: ChangedSpec,
+  { environment = process.env, onNotice }: ResumeRequest,
+): Promise<ChangedSpec> {
+  if (job.spec.scheduler !== "local") return change;
+  const onFile = await readSpec(project.folder, job.place);
+  const origins = { ...onFile?.revision.origins, ...change.origins };
+  const bounded = withAllocation(change.spec, origins, await allocationHere(environment));
+  for (const notice of bounded.notices) onNotice?.(notice);
+  requireTimeLeft(project, job.place, bounded.spec, job.state.settled?.record.carry.saves ?? NO_SAVES);
+  return { spec: bounded.spec, origins: bounded.origins, changed: change.changed };
 }
 
 /** Queued successors were submitted with the old settings: new numbers take their place. */
@@ -180,6 +228,7 @@ async function go(project: Project, place: JobPlace, spec: JobSpec, request: Res
   const world = await worldOf(project, place, spec);
   const driven = await driveUntilGoing(world, taskPlace(place, 0), {
     patienceMs: request.patienceMs ?? PATIENCE_MS,
+    unreachableMs: request.unreachableMs ?? UNREACHABLE_MS,
     isRunning: async () => (await chainStatus(project, place)).state === "running",
     ...(request.signal === undefined ? {} : { signal: request.signal }),
     ...(request.onWait === undefined ? {} : { onWait: request.onWait }),
@@ -192,7 +241,7 @@ async function go(project: Project, place: JobPlace, spec: JobSpec, request: Res
         hint: `correct it with: stint resume ${shortName(project, place.id)} --partition … (or --limit, --mem …)`,
       },
     );
-  if (driven.kind !== "waiting" || request.signal?.aborted === true) return;
+  if ((driven.kind !== "waiting" && driven.kind !== "unreachable") || request.signal?.aborted === true) return;
   await requireHandedOver(world, project, place, driven);
   const now = await chainStatus(project, place);
   // Waiting, and nobody is seen who would end it: to say "goes on" would be a promise in nobody's name.

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { JobSpec, Origins } from "../../core/index.ts";
+import { type JobSpec, NO_SAVES, type Origins } from "../../core/index.ts";
 import { realClock } from "../../host/index.ts";
 import {
   checkHome,
@@ -16,6 +16,7 @@ import {
   jobPlace,
   taskPlace,
 } from "../../journal/index.ts";
+import { bindOnFile, requireTimeLeft } from "./allocation-here.ts";
 import { checkBeforeStart, freePlace, requireSamePurpose, settingsNotice } from "./before-submit.ts";
 import type { ChainStatus } from "./chain-status.ts";
 import { claimCheckpoint, requireFreeCheckpoint } from "./checkpoint-claim.ts";
@@ -104,13 +105,14 @@ export async function submitJob(request: SubmitRequest): Promise<SubmitResult> {
       handOver: firstHandOver(place, spec),
       script: firstScript(place, spec),
     };
+  requireTimeLeft(project, place, spec, NO_SAVES);
   if (await isGivenUp(request)) return { kind: "given-up", job: place.id };
   await project.folder.makeFolder(project.stintFolder);
   await createHome(project.folder, place, randomUUID(), realClock.nowMs());
   await ensureEnvironment(project, place, request);
   await installRuntime(project, request.runtime);
   const { mine, record } = await createSpec(project.folder, place, 1, revisionOf(project, spec, request.origins));
-  if (!mine) requireSamePurpose(project, place, record.spec, spec);
+  if (!mine) await requireSamePurpose(project, place, record.spec, spec);
   await ensureReady(project, place, record.spec, { takenBy });
   return settle(project, place, record.spec, request, mine ? "submitted" : "continued");
 }
@@ -126,13 +128,14 @@ async function again(project: Project, there: JobOnFile, request: SubmitRequest)
   const { place } = there;
   requireOwnJob(place);
   const home = await checkHome(project.folder, place);
-  requireSamePurpose(project, place, there.spec, request.spec);
+  await requireSamePurpose(project, place, there.spec, request.spec);
   const status = await chainStatus(project, place);
   const neverRan = (there.state.settled?.record.carry.attempts ?? 0) === 0 && isAtRest(there);
   const ended = status.state === "over" && status.decision === "stop";
   if (request.dryRun === true) return { kind: "there", status, notice: null };
   if (ended && neverRan) {
     // Refused by the scheduler or cancelled before it ever ran: what is typed now counts.
+    requireTimeLeft(project, place, request.spec, NO_SAVES);
     await ensureEnvironment(project, place, request);
     await claimCheckpoint(project, place, request.spec, home, { renew: true });
     await installRuntime(project, request.runtime);
@@ -141,9 +144,11 @@ async function again(project: Project, there: JobOnFile, request: SubmitRequest)
     return settle(project, place, request.spec, request, "continued");
   }
   if (status.state === "stranded") {
+    const spec = await bindOnFile(project, place, request);
+    requireTimeLeft(project, place, spec, there.state.settled?.record.carry.saves ?? NO_SAVES);
     await ensureEnvironment(project, place, request);
-    await ensureReady(project, place, there.spec, {});
-    return settle(project, place, there.spec, request, "continued");
+    await ensureReady(project, place, spec, {});
+    return settle(project, place, spec, request, "continued");
   }
   return { kind: "there", status, notice: settingsNotice(project, there, request.spec, status) };
 }

@@ -12,15 +12,17 @@ import { flagOn, flagText } from "../../spec/index.ts";
 import { type CliCommand, JSON_FLAG, oneJob, QUIET, readArgs } from "../command.ts";
 import { summary } from "../end-report.ts";
 import { toJson } from "../json.ts";
+import { setAsideLines } from "../set-aside-view.ts";
 import { here } from "../where.ts";
 import { readNumber } from "../words.ts";
 
 export const command: CliCommand = {
   name: "resume",
-  usage: "resume (JOB [SETTINGS] | --all)",
+  usage: "resume (JOB [--quarantine] [SETTINGS] | --all)",
   summary: "Lets a held, stopped, drained or stranded job go on, with changed settings where given.",
   details: [
     "The budgets for failures, stalls and attempts without progress begin anew. A finished job stays finished.",
+    "--quarantine is for a checkpoint that makes every attempt fail: of files that --progress files:… counts the newest generation is set aside, so that the one before is gone on from; of a single checkpoint all of it, so that the work begins anew. It is moved into a hidden folder beside it, and one mv brings it back.",
     "Exit status: 0 it goes on (or was finished), 1 it does not, 4 the scheduler cannot be asked, 5 its checkpoint or folder belongs to another, 75 nobody moves it yet.",
   ],
   options: [
@@ -38,6 +40,13 @@ export const command: CliCommand = {
       takes: "nothing",
       help: "the original of this folder, or the checkpoint's owner, is gone, and nothing of it runs: my word",
     },
+    {
+      key: "quarantine",
+      flags: ["--quarantine"],
+      takes: "nothing",
+      help: "set the checkpoint aside first: nothing is deleted",
+    },
+    { key: "dry-run", flags: ["--dry-run"], takes: "nothing", help: "only show what --quarantine would move" },
     QUIET,
     JSON_FLAG,
   ],
@@ -45,6 +54,7 @@ export const command: CliCommand = {
   examples: [
     ["stint resume sim", "go on"],
     ["stint resume sim --mem 16G --limit 8h", "with more memory and time"],
+    ["stint resume sim --quarantine", "without a checkpoint that crashes it"],
     ["stint resume --all", "mend what is stranded, e.g. after a reboot"],
   ],
   async run(args, terminal) {
@@ -55,8 +65,15 @@ export const command: CliCommand = {
     const onWait = (why: string): void => {
       if (!quiet) terminal.note(`waiting: ${why}`);
     };
-    const request = { takeCheckpoint: flagOn(given, "take-checkpoint"), onWait };
+    const onNotice = (line: string): void => {
+      if (!quiet) terminal.note(line);
+    };
+    const request = { takeCheckpoint: flagOn(given, "take-checkpoint"), onWait, onNotice };
+    const quarantine = flagOn(given, "quarantine");
+    const dryRun = flagOn(given, "dry-run");
+    if (dryRun && !quarantine) throw new StintError("usage", "--dry-run shows what --quarantine would move: give both");
     if (flagOn(given, "all")) {
+      if (quarantine) throw new StintError("usage", "--quarantine is a word about one job: name it instead of --all");
       if (parsed.positionals.length > 0) throw new StintError("usage", "--all and a job exclude each other");
       const entries = await resumeAll(project, request);
       if (flagOn(given, "json"))
@@ -74,12 +91,17 @@ export const command: CliCommand = {
     const result = await resumeJob(project, place, {
       ...request,
       flags: given,
+      quarantine,
+      dryRun,
       ...(over === null ? {} : { over: readNumber("--over", over) }),
     });
     const { status } = result;
-    if (flagOn(given, "json")) terminal.out(toJson({ result: result.kind, job: status }));
+    const name = shortName(project, place.id);
+    const setAside = "setAside" in result ? (result.setAside?.quarantine ?? null) : null;
+    if (flagOn(given, "json")) terminal.out(toJson({ result: result.kind, job: status, quarantine: setAside }));
+    else if (result.kind === "dry-run") terminal.out(...setAsideLines(result.setAside, name, "would move"));
     else {
-      const name = shortName(project, place.id);
+      if (result.kind === "resumed") terminal.out(...setAsideLines(result.setAside, name, "moved"));
       const changed =
         result.kind === "finished" || result.changed.length === 0 ? "" : ` with ${result.changed.join(", ")} changed`;
       const words = {
@@ -90,6 +112,7 @@ export const command: CliCommand = {
       terminal.out(`${name}: ${words[result.kind]}${changed}`);
       if (!quiet) terminal.out(...summary(project, status));
     }
+    if (result.kind === "dry-run") return 0;
     return status.state === "held" || status.state === "stranded" ? 1 : 0;
   },
 };

@@ -1,10 +1,12 @@
 /** `stint status`: all jobs of the project, or one in detail. */
 import {
+  accountConflictsOf,
   attemptTable,
   type ChainStatus,
   chainStatus,
   findJob,
   findProject,
+  gatherForLook,
   jobTable,
   type Project,
   requireProject,
@@ -17,7 +19,7 @@ import { type CliCommand, JSON_FLAG, readArgs } from "../command.ts";
 import { escapeLine } from "../escape.ts";
 import { toJson } from "../json.ts";
 import { settingLines } from "../settings-view.ts";
-import { jobCsv, jobLines, statusLines } from "../status-view.ts";
+import { conflictLines, jobCsv, jobLines, statusLines } from "../status-view.ts";
 import { here } from "../where.ts";
 
 export const command: CliCommand = {
@@ -60,11 +62,13 @@ export const command: CliCommand = {
       terminal.out(on("attempts") ? attemptCsv(await attemptTable(project, place)) : jobCsv([status]));
       return exit;
     }
+    await gatherForLook(project, place, status);
     if (on("json")) {
       terminal.out(toJson(await jsonOf(project, place, status, on("spec"))));
       return exit;
     }
     terminal.out(...statusLines(status, shortName(project, place.id), terminal));
+    terminal.out(...conflictLines(await accountConflictsOf(project, place)));
     if (on("attempts")) {
       terminal.out("");
       terminal.out(...attemptLines(await attemptTable(project, place)));

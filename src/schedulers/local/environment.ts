@@ -13,11 +13,17 @@ export const LOCAL_AFTER = "STINT_LOCAL_AFTER";
 export const LOCAL_BEGIN = "STINT_LOCAL_BEGIN_MS";
 /** For the shepherd: how long the attempt may take from its start, so that no file is read before that. */
 export const LOCAL_LIMIT = "STINT_LOCAL_LIMIT_MS";
+/** For the shepherd: when the allocation ends that it runs in, epoch milliseconds; the attempt is over before that. */
+export const LOCAL_ALLOCATION_END = "STINT_LOCAL_ALLOCATION_END_MS";
+/** For the runner: CPUs of that allocation on this node, for information. */
+export const LOCAL_CPUS = "STINT_LOCAL_CPUS";
 /** For the shepherd: from TERM to KILL. */
 export const LOCAL_KILL_WAIT = "STINT_LOCAL_KILL_WAIT_MS";
 /** For the runner: the scheduler's name of its attempt, and its end on this boot's monotonic clock, which nobody can set. */
 export const LOCAL_REF = "STINT_LOCAL_REF";
 export const LOCAL_LIMIT_END = "STINT_LOCAL_LIMIT_END_MONOTONIC_MS";
+/** For a runner that was started before its turn: it waits for its shepherd's word on standard input. */
+export const LOCAL_STANDBY = "STINT_LOCAL_STANDBY";
 
 /** The shepherd's environment: the one saved at submit without what would change our own programs. */
 export function shepherdEnvironment(submission: Submission, mark: string): Readonly<Record<string, string>> {
@@ -29,7 +35,11 @@ export function shepherdEnvironment(submission: Submission, mark: string): Reado
   };
   if (submission.after.length > 0) environment[LOCAL_AFTER] = submission.after.join(" ");
   if (submission.notBeforeMs !== null) environment[LOCAL_BEGIN] = String(submission.notBeforeMs);
-  if (submission.spec.limitMs !== null) environment[LOCAL_LIMIT] = String(submission.spec.limitMs);
+  const { limitMs, allocationEndAtMs, allocationCpus } = submission.spec;
+  if (limitMs !== null) environment[LOCAL_LIMIT] = String(limitMs);
+  // Absent in a specification of an older version.
+  if (allocationEndAtMs != null) environment[LOCAL_ALLOCATION_END] = String(allocationEndAtMs);
+  if (allocationCpus != null) environment[LOCAL_CPUS] = String(allocationCpus);
   return environment;
 }
 
@@ -40,6 +50,8 @@ export function runnerEnvironment(
   limitEndMonotonicMs: number | null,
 ): Readonly<Record<string, string>> {
   const environment: Record<string, string> = { ...withoutLocal(shepherd), [LOCAL_REF]: ref };
+  const cpus = shepherd[LOCAL_CPUS];
+  if (cpus !== undefined) environment[LOCAL_CPUS] = cpus;
   if (limitEndMonotonicMs !== null) environment[LOCAL_LIMIT_END] = String(Math.round(limitEndMonotonicMs));
   return environment;
 }

@@ -1,11 +1,13 @@
 /** The face of the local scheduler: attempts on this machine, without a daemon. */
 export {
   LOCAL_AFTER,
+  LOCAL_ALLOCATION_END,
   LOCAL_BEGIN,
   LOCAL_KILL_WAIT,
   LOCAL_LIMIT,
   LOCAL_LIMIT_END,
   LOCAL_REF,
+  LOCAL_STANDBY,
   MARK,
   runnerEnvironment,
 } from "./environment.ts";

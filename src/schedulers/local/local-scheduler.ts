@@ -23,7 +23,8 @@ import {
   thisMachine,
 } from "../../host/index.ts";
 import type { Allocation, Scheduler, Submission, SubmitAnswer } from "../scheduler.ts";
-import { LOCAL_LIMIT_END, LOCAL_REF, shepherdEnvironment } from "./environment.ts";
+import { accountAttempts } from "./account.ts";
+import { LOCAL_CPUS, LOCAL_LIMIT_END, LOCAL_REF, shepherdEnvironment } from "./environment.ts";
 import { doubtfulMembers, endOrphans, isFolderOf, memberRunning, queryOf } from "./orphans.ts";
 import { type LocalRecord, readLocalRecord } from "./record.ts";
 import { formatLocalRef, parseLocalRef } from "./ref.ts";
@@ -75,6 +76,8 @@ export function localScheduler(options: LocalOptions): Scheduler {
       const answers = await Promise.all(refs.map(async (ref) => [ref, await look(options, ref)] as const));
       return new Map(answers);
     },
+
+    account: (refs) => accountAttempts(options, refs),
 
     async withdraw(refs) {
       for (const ref of refs) {
@@ -291,6 +294,6 @@ function allocationOf(environment: LocalOptions["environment"], clock: Clock): A
     limitEndAtMs: limitEnd === undefined ? null : clock.nowMs() + (Number(limitEnd) - clock.monotonicMs()),
     tracking: "other",
     cgroup: null,
-    attributes: { cpus: availableParallelism() },
+    attributes: { cpus: Number(environment[LOCAL_CPUS]) || availableParallelism() },
   };
 }

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import type { Tracking } from "../../core/index.ts";
+import type { AllocationHere, Tracking } from "../../core/index.ts";
 import { activePhase, expandNodeList, memoryBytes, type QueueRow } from "../../slurm/index.ts";
 import type { Allocation } from "../scheduler.ts";
 import type { Commands } from "./commands.ts";
@@ -37,6 +37,24 @@ export async function ownAllocation(
     ...(await surely(ownTracking(), commands)),
     attributes: attributesOf(environment, row),
   };
+}
+
+/**
+ * The allocation that a command is typed in; null: none. One look at the controller, whose word is newer than the environment:
+ * a limit may have been changed since.
+ */
+export async function allocationAround(environment: Environment, commands: Commands): Promise<AllocationHere | null> {
+  const id = environment.SLURM_JOB_ID ?? environment.SLURM_JOBID ?? "";
+  if (!/^\d+$/.test(id)) return null;
+  const cpus = wholeNumber(environment.SLURM_CPUS_ON_NODE);
+  const queue = await commands.queue([id]);
+  const row = queue.kind === "answered" ? queue.value.find((job) => job.id === id) : undefined;
+  if (row !== undefined && activePhase(row.state) !== null && activePhase(row.state) !== "pending")
+    return { id, endAtMs: row.endAtMs, by: "squeue", cpus, error: null };
+  const endAtMs = endFromEnvironment(environment);
+  if (endAtMs !== null) return { id, endAtMs, by: "SLURM_JOB_END_TIME", cpus, error: null };
+  const error = queue.kind === "unreachable" ? queue.error : `squeue shows no running job ${id} of yours`;
+  return { id, endAtMs: null, by: "squeue", cpus, error };
 }
 
 /** In a pure version 2 hierarchy a job has its group whatever tracks its processes, so the configuration decides. */

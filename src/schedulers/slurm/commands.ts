@@ -1,16 +1,19 @@
 /** The questions to Slurm, each one command, with answers as values. */
 import {
+  type AccountedRun,
   type AccountingRun,
   type ControllerConfig,
   classifyError,
   environmentOutsideJob,
   errorLine,
   type NodeCondition,
+  parseAccounts,
   parseConfig,
   parseNodes,
   parseSacct,
   parseSqueue,
   type QueueRow,
+  SACCT_ACCOUNT_FORMAT,
   SACCT_FORMAT,
   SQUEUE_FORMAT,
   TIME_STAMP_ENVIRONMENT,
@@ -31,6 +34,11 @@ export interface Commands {
   queue(ids: readonly string[] | null): Promise<Answer<readonly QueueRow[]>>;
   /** Every run of the jobs; `none` where the site keeps no accounts. */
   accounting(ids: readonly string[]): Promise<Answer<readonly AccountingRun[]> | { readonly kind: "none" }>;
+  /** The same with what they have used. `timeoutMs`: default that of all commands. */
+  accounts(
+    ids: readonly string[],
+    timeoutMs?: number,
+  ): Promise<Answer<readonly AccountedRun[]> | { readonly kind: "none" }>;
   nodes(names: readonly string[]): Promise<Answer<readonly NodeCondition[]>>;
   /** Asked once; the answer of a process does not change. */
   config(): Promise<Answer<ControllerConfig>>;
@@ -49,7 +57,19 @@ export interface CommandsOptions {
 
 export function slurmCommands({ run, environment, ownerUid, timeoutMs }: CommandsOptions): Commands {
   const env = { ...environmentOutsideJob(environment), ...TIME_STAMP_ENVIRONMENT };
-  const call = (program: string, args: readonly string[]) => run(program, args, { env, cwd: "/", timeoutMs });
+  const call = (program: string, args: readonly string[], limitMs = timeoutMs) =>
+    run(program, args, { env, cwd: "/", timeoutMs: limitMs });
+  const sacct = async <T>(
+    ids: readonly string[],
+    more: readonly string[],
+    parse: (text: string) => T,
+    limitMs?: number,
+  ): Promise<Answer<T> | { readonly kind: "none" }> => {
+    const args = ["-P", "-n", "-D", `--user=${ownerUid}`, `--jobs=${ids.join(",")}`, ...more];
+    const ran = await call("sacct", args, limitMs);
+    if (ran.kind === "ended" && /accounting storage is disabled/i.test(ran.stderr)) return { kind: "none" };
+    return answer("sacct", ran, parse);
+  };
   let config: Promise<Answer<ControllerConfig>> | null = null;
   return {
     async queue(ids) {
@@ -61,12 +81,9 @@ export function slurmCommands({ run, environment, ownerUid, timeoutMs }: Command
         return { kind: "answered", value: [] };
       return answer("squeue", ran, parseSqueue);
     },
-    async accounting(ids) {
-      const args = ["-P", "-n", "-D", `--user=${ownerUid}`, `--jobs=${ids.join(",")}`, `--format=${SACCT_FORMAT}`];
-      const ran = await call("sacct", args);
-      if (ran.kind === "ended" && /accounting storage is disabled/i.test(ran.stderr)) return { kind: "none" };
-      return answer("sacct", ran, parseSacct);
-    },
+    accounting: (ids) => sacct(ids, [`--format=${SACCT_FORMAT}`], parseSacct),
+    // By the byte: rounded to Slurm's units a peak would lose its last digits.
+    accounts: (ids, limitMs) => sacct(ids, ["--noconvert", `--format=${SACCT_ACCOUNT_FORMAT}`], parseAccounts, limitMs),
     async nodes(names) {
       const ran = await call("scontrol", ["-o", "show", "node", names.join(",")]);
       // Exit status 1 when one of them is unknown, with the others printed.

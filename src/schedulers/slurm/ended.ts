@@ -2,11 +2,11 @@
 import type { Seen } from "../../core/index.ts";
 import {
   type AccountingRun,
-  type ExitStatus,
   expandNodeList,
   isDoubtfulEnd,
   isFinalRun,
   isReportedEnd,
+  meaningfulExit,
   type NodeCondition,
   nodesReportedEnd,
   nodesTogether,
@@ -47,7 +47,7 @@ export function seenEnd(job: EndedJob): Seen {
   return {
     kind: "over",
     state: state?.word ?? "LOST",
-    ...exitOf(state, row?.exit ?? recorded?.exit ?? null),
+    ...meaningfulExit(state, row?.exit ?? recorded?.exit ?? null),
     cancelledByUid: state?.cancelledByUid ?? null,
     final: state !== null && (recorded !== null || job.accounting === "none" || isReportedEnd(state.word)),
     proof: doubt === null ? "C" : "D",
@@ -88,16 +88,6 @@ function doubtOf(
   // Nothing on file about the steps. The batch step's own report speaks for its node, but for no other and no earlier run.
   if (isReportedEnd(state.word) && nodes.length === 1 && runs.length <= 1 && (row?.restarts ?? 0) === 0) return null;
   return "its nodes' report is not on file";
-}
-
-/** Slurm writes 0:0 where the exit status means nothing, and 0:125 for out of memory. */
-function exitOf(
-  state: State | null,
-  exit: ExitStatus | null,
-): { readonly exitCode: number | null; readonly signal: number | null } {
-  if (exit === null || state === null || (state.word !== "COMPLETED" && state.word !== "FAILED"))
-    return { exitCode: null, signal: null };
-  return exit.signal === 0 ? { exitCode: exit.exitCode, signal: null } : { exitCode: null, signal: exit.signal };
 }
 
 function describe(state: State): string {

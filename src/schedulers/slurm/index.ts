@@ -1,4 +1,9 @@
 /** The face of the Slurm scheduler. */
 export { SlurmError } from "./commands.ts";
 export { type Ran, type RunCommand, runCommand } from "./run-command.ts";
-export { type SlurmScheduler, type SlurmSchedulerOptions, slurmScheduler } from "./slurm-scheduler.ts";
+export {
+  type SlurmScheduler,
+  type SlurmSchedulerOptions,
+  slurmScheduler,
+  surroundingAllocation,
+} from "./slurm-scheduler.ts";

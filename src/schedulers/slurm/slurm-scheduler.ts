@@ -1,9 +1,10 @@
 /** Slurm behind the Scheduler interface, through its commands. */
-import type { Ref, Seen } from "../../core/index.ts";
+import type { AllocationHere, Ref, Seen } from "../../core/index.ts";
 import { slurmTracking } from "../../host/index.ts";
 import { activePhase } from "../../slurm/index.ts";
 import type { Scheduler } from "../scheduler.ts";
-import { type OwnTracking, ownAllocation } from "./allocation.ts";
+import { accountJobs } from "./account.ts";
+import { allocationAround, type OwnTracking, ownAllocation } from "./allocation.ts";
 import { SlurmError, slurmCommands } from "./commands.ts";
 import { observeJobs } from "./observe.ts";
 import { formatRef, parseRef } from "./ref.ts";
@@ -98,6 +99,8 @@ export function slurmScheduler(options: SlurmSchedulerOptions): SlurmScheduler {
       return new Map(refs.map((ref) => [ref, known.get(ref)?.seen ?? { kind: "absent" }]));
     },
 
+    account: (refs, withinMs) => accountJobs(commands, refs, withinMs),
+
     withdraw: cancel,
     kill: (ref) => cancel([ref]),
 
@@ -120,6 +123,18 @@ export function slurmScheduler(options: SlurmSchedulerOptions): SlurmScheduler {
       if (id !== undefined) await commands.request("scontrol", ["update", `JobId=${id}`, `StartTime=now+${seconds}`]);
     },
   };
+}
+
+/** A person waits for it, and without an answer the submit goes on. */
+const AROUND_TIMEOUT_MS = 20_000;
+
+/** The allocation that a command with this environment is typed in; null: none. */
+export async function surroundingAllocation(
+  environment: Readonly<Record<string, string | undefined>>,
+  run: RunCommand = runCommand,
+): Promise<AllocationHere | null> {
+  const ownerUid = process.getuid?.() ?? 0;
+  return allocationAround(environment, slurmCommands({ run, environment, ownerUid, timeoutMs: AROUND_TIMEOUT_MS }));
 }
 
 /** Job ids for a request; a job of another cluster is an error, since its number means another job here. */
