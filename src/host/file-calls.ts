@@ -1,5 +1,6 @@
 import {
   closeSync,
+  fstatSync,
   fsyncSync,
   linkSync,
   mkdirSync,
@@ -32,7 +33,7 @@ export interface FileCalls {
   /** mkdir of one folder with mode 0700. */
   makeFolder(path: string): Later<void>;
   inode(path: string): Later<bigint>;
-  /** Inode and ctime. */
+  /** Inode and ctime, of the opened file: a look by path alone may be answered from what an NFS client has kept for a minute. */
   stamp(path: string): Later<string>;
 }
 
@@ -63,7 +64,14 @@ export const pooledCalls: FileCalls = {
   unlink,
   makeFolder: (path) => mkdir(path, { mode: 0o700 }),
   inode: async (path) => (await stat(path, { bigint: true })).ino,
-  stamp: async (path) => stampOf(await stat(path, { bigint: true })),
+  async stamp(path) {
+    const file = await open(path, "r");
+    try {
+      return stampOf(await file.stat({ bigint: true }));
+    } finally {
+      await file.close();
+    }
+  },
 };
 
 /** One object for all calls: Node takes its fast path, and nothing is made anew for thousands of files. */
@@ -95,7 +103,14 @@ export const blockingCalls: FileCalls = {
   unlink: unlinkSync,
   makeFolder: (path) => mkdirSync(path, { mode: 0o700 }),
   inode: (path) => statSync(path, { bigint: true }).ino,
-  stamp: (path) => stampOf(statSync(path, { bigint: true })),
+  stamp(path) {
+    const file = openSync(path, "r");
+    try {
+      return stampOf(fstatSync(file, { bigint: true }));
+    } finally {
+      closeSync(file);
+    }
+  },
 };
 
 function stampOf({ ino, ctimeNs }: { readonly ino: bigint; readonly ctimeNs: bigint }): string {

@@ -19,7 +19,8 @@ export function folderHints(paths: readonly string[]): FolderHints {
   };
   const watchers = paths.flatMap((path) => {
     try {
-      const watcher = watch(path, { persistent: false }, hint);
+      // Not of "change": logs and samples that are written there say nothing.
+      const watcher = watch(path, { persistent: false }, (event) => event === "rename" && hint());
       watcher.on("error", () => watcher.close());
       return [watcher];
     } catch {

@@ -58,7 +58,7 @@ export async function waitForTurn(
 ): Promise<"turn" | "left" | "twin"> {
   const { folder } = pen;
   // The wait is counted from now: a clock that is set meanwhile neither shortens nor prolongs it.
-  const beginMs = realClock.monotonicMs() + Math.max(0, (turn.beginAtMs ?? 0) - realClock.nowMs());
+  let beginMs = realClock.monotonicMs() + Math.max(0, (turn.beginAtMs ?? 0) - realClock.nowMs());
   let waiting: readonly Earlier[] | null = null;
   let readMs = Number.NEGATIVE_INFINITY;
   let hints: FolderHints | null = null;
@@ -86,14 +86,26 @@ export async function waitForTurn(
       }
       if (waiting !== null) {
         const still: Earlier[] = [];
-        for (const one of waiting) if (await isLiving(folder, one, reads)) still.push(one);
+        for (const one of waiting) {
+          const decision = reads ? await goingOn(folder, one) : null;
+          // Queued before it was decided to try again later: that time is not taken from its limit.
+          if (decision?.kind === "retry")
+            beginMs = Math.max(beginMs, realClock.monotonicMs() + decision.notBeforeMs - realClock.nowMs());
+          if (decision !== null) continue;
+          if (await isLiving(folder, one, reads)) still.push(one);
+          else if (!reads) {
+            // Gone; what was decided about it is read before anything starts.
+            still.push(one);
+            readMs = Number.NEGATIVE_INFINITY;
+          }
+        }
         waiting = still;
         if (still.length <= 1) onNext();
         if (still.length === 0 && realClock.monotonicMs() >= beginMs) return "turn";
       }
       const restMs = waiting?.length === 0 ? beginMs - realClock.monotonicMs() : LOOK_MS;
       const wake = hint === undefined ? asked.signal : AbortSignal.any([asked.signal, hint]);
-      await realClock.sleep(Math.max(1, Math.min(restMs, READ_MS)), wake);
+      if (readMs !== Number.NEGATIVE_INFINITY) await realClock.sleep(Math.max(1, Math.min(restMs, READ_MS)), wake);
       if (hint?.aborted === true) readMs = Number.NEGATIVE_INFINITY;
     }
   } finally {
@@ -122,11 +134,19 @@ async function earlierOnes(folder: Folder, place: AttemptPlace, refs: readonly R
   return found;
 }
 
+/**
+ * The decision of one that is settled, where the chain goes on: nothing of its application is left, and its runner and shepherd may
+ * take their time to leave. Null: not settled, or the chain ends there, and this attempt is taken back.
+ */
+async function goingOn(folder: Folder, { attempt }: Earlier): Promise<Settled["decision"] | null> {
+  // A folder that does not answer is asked again.
+  const settled = await readRecord<Settled>(folder, join(attempt.folder, "settled.json")).catch(() => null);
+  const decision = settled?.decision ?? null;
+  return decision?.kind === "continue" || decision?.kind === "retry" ? decision : null;
+}
+
 async function isLiving(folder: Folder, one: Earlier, reads: boolean): Promise<boolean> {
   const { ref, attempt, pid, startTicks } = one;
-  // Settled: nothing of its application is left, and its runner and shepherd may take their time to leave.
-  if (reads && (await readRecord<Settled>(folder, join(attempt.folder, "settled.json")).catch(() => null)) !== null)
-    return false;
   if (aliveHere({ ...thisMachine(), pid, startTicks }) === "alive") {
     // Its last word counts: it may stay to move the chain on.
     const record = reads ? await readLocalRecord(folder, attempt.folder).catch(() => null) : null;

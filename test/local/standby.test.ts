@@ -1,9 +1,10 @@
 /** The successor of a local attempt is ready before its turn: its processes start while the application still computes. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import type { ProcessRef } from "../../src/core/index.ts";
-import { aliveHere, findMembers } from "../../src/host/index.ts";
+import { aliveHere, findMembers, readStat } from "../../src/host/index.ts";
 import { MARK, memberRunning } from "../../src/schedulers/index.ts";
 import { expectExactlyOnce } from "./exactly-once.ts";
 import { COUNTER, eventually, Project, signal } from "./harness.ts";
@@ -26,6 +27,42 @@ describe("an attempt with a window and no successors", () => {
     const windowEndAtMs = first?.started?.windowEndAtMs ?? 0;
     expect(windowEndAtMs - claimedMs).toBeGreaterThan(0);
     expect(windowEndAtMs - claimedMs).toBeLessThanOrEqual(1_000);
+  });
+});
+
+describe("an attempt that was queued before it was decided to try again later", () => {
+  it("waits for that time outside its limit, and has its whole window then", async () => {
+    // Deaf and never saving: stalled, and tried again after the back-off, which is longer than what a window leaves.
+    const deaf = "trap '' TERM; while :; do sleep 0.05; done";
+    const changes = { limitMs: 3_000, marginMs: 1_000, backoffFirstMs: 2_500, backoffMaxMs: 2_500, total: 10 };
+    const project = await Project.make(deaf, changes);
+    await project.advance();
+    expect((await project.watchToEnd()).decision).toMatchObject({ kind: "hold" });
+    const [first, second] = await project.attempts();
+    expect(first?.settled).toMatchObject({ verdict: "stalled", decision: { kind: "retry" } });
+    expect(second?.claim?.basis).toBe("ahead");
+    expect(second?.settled?.verdict).toBe("stalled");
+    const { started } = second ?? {};
+    const notBeforeMs = first?.settled?.decision.kind === "retry" ? first.settled.decision.notBeforeMs : 0;
+    expect(started?.atMs).toBeGreaterThanOrEqual(notBeforeMs - 50);
+    expect((started?.limitEndAtMs ?? 0) - (started?.atMs ?? 0)).toBeGreaterThan(2_500);
+  });
+});
+
+describe("a shepherd that waits", () => {
+  it("is not woken up by what the application writes", async () => {
+    const noisy = "while :; do for i in {1..400}; do echo line $i; done; sleep 0.1; done";
+    const project = await Project.make(noisy, { ahead: 1, limitMs: 60_000 });
+    await project.advance();
+    await standbyOf(project, 2);
+    const shepherd = await project.shepherdOf(2);
+    const before = readStat(shepherd.pid)?.userTicks ?? 0;
+    await pause(3_000);
+    const after = readStat(shepherd.pid)?.userTicks ?? Number.NaN;
+    // In ticks of 10 ms: a wake-up for each line took about a hundred.
+    expect(after - before).toBeLessThan(30);
+    await project.stop("cancel");
+    await project.driveToEnd();
   });
 });
 
