@@ -1,6 +1,7 @@
 /** From the specification to what is started: argument vector and environment of the application. */
 import { type JobSpec, quoteShell } from "../core/index.ts";
 import { MARK } from "../schedulers/index.ts";
+import { environmentOutsideAllocation } from "../slurm/index.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -23,9 +24,17 @@ export function launchEnvironment(
   contract: Environment,
   mark: string,
 ): Readonly<Record<string, string>> {
-  const all = { ...without(base), ...spec.env, ...contract, [MARK]: mark };
+  const all = { ...without(whereItIs(base, spec)), ...spec.env, ...contract, [MARK]: mark };
   // Never name by name into an object: a variable may be called __proto__.
   return Object.fromEntries(Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined));
+}
+
+/** Saved in one allocation, and the chain goes on in another one or in none: `srun` would ask for a job that is over. */
+function whereItIs(base: Environment, { scheduler, allocationId }: JobSpec): Environment {
+  const savedIn = base.SLURM_JOB_ID ?? base.SLURM_JOBID ?? "";
+  // Undefined in a specification of an older version: not known.
+  const isElsewhere = scheduler === "local" && savedIn !== "" && allocationId !== undefined && allocationId !== savedIn;
+  return isElsewhere ? environmentOutsideAllocation(base) : base;
 }
 
 /** Facts of another attempt: an application that submits a job must not hand on its own. */

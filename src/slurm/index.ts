@@ -1,6 +1,6 @@
 /** Slurm's texts and what they mean: no process is started here. */
 export { type AccountedRun, parseAccounts, parseCpuTime, SACCT_ACCOUNT_FORMAT } from "./account.ts";
-export { environmentOutsideJob } from "./environment.ts";
+export { environmentOutsideAllocation, environmentOutsideJob } from "./environment.ts";
 export { type CommandError, classifyError, errorLine } from "./errors.ts";
 export { decodeWaitStatus, type ExitStatus, meaningfulExit, parseExitStatus } from "./exit-status.ts";
 export { expandNodeList } from "./node-list.ts";

@@ -16,7 +16,8 @@ import {
   jobPlace,
   taskPlace,
 } from "../../journal/index.ts";
-import { bindOnFile, requireTimeLeft } from "./allocation-here.ts";
+import { isBoundOtherwise } from "../../spec/index.ts";
+import { boundHere, requireTimeLeft } from "./allocation-here.ts";
 import { checkBeforeStart, freePlace, requireSamePurpose, settingsNotice } from "./before-submit.ts";
 import type { ChainStatus } from "./chain-status.ts";
 import { claimCheckpoint, requireFreeCheckpoint } from "./checkpoint-claim.ts";
@@ -28,6 +29,7 @@ import { isAtRest, type JobOnFile, readJob } from "./job-on-file.ts";
 import { ensureEnvironment, personHere, requireReserve, resumeStop, revisionOf } from "./job-records.ts";
 import { firstHandOver, firstScript, forgetWorld, worldOf } from "./job-world.ts";
 import { type Project, projectForSubmit, requireOwn, requireOwnJob, type Where } from "./project.ts";
+import { reviseSpec, withdrawQueued } from "./revise-spec.ts";
 import { installRuntime, type RuntimeBundle } from "./runtime-bundle.ts";
 import { chainStatus } from "./status.ts";
 
@@ -144,8 +146,10 @@ async function again(project: Project, there: JobOnFile, request: SubmitRequest)
     return settle(project, place, request.spec, request, "continued");
   }
   if (status.state === "stranded") {
-    const spec = await bindOnFile(project, place, request);
-    requireTimeLeft(project, place, spec, there.state.settled?.record.carry.saves ?? NO_SAVES);
+    const bounded = await boundHere(project, there, { spec: there.spec, origins: {} }, request.environment);
+    const { spec } = bounded;
+    await reviseSpec(project, there, bounded);
+    if (isBoundOtherwise(there.spec, spec)) await withdrawQueued(project, there, spec);
     await ensureEnvironment(project, place, request);
     await ensureReady(project, place, spec, {});
     return settle(project, place, spec, request, "continued");
