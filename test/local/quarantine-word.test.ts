@@ -119,7 +119,9 @@ test("refused for what came in between, it is void, and the chain that was going
   );
   expect(error).toMatchObject({ code: "still-running", message: expect.stringContaining("is not at rest") });
   // How far attempt 2 has come by now is the machine's affair.
-  expect(error.hint).toMatch(/^nothing was moved, and nothing will be; \/tester\/count is (waiting|running) \(attempt 2 /);
+  expect(error.hint).toMatch(
+    /^nothing was moved, and nothing will be; \/tester\/count is (waiting|running) \(attempt 2 /,
+  );
   expect(await stops()).toEqual(["resume", "drain+word", "resume+void"]);
   expect(fs.readFileSync(checkpoint, "utf8")).toBe("3\n");
   const job = await readJob(project.folder, place);
