@@ -9,7 +9,15 @@ import {
   type World,
 } from "../chain/index.ts";
 import { type JobSpec, NO_SAVES, RECORD_VERSION } from "../core/index.ts";
-import { endSelf, pooledFolder, processRef, realClock, spawnApplication, thisMachine } from "../host/index.ts";
+import {
+  endSelf,
+  pooledFolder,
+  processRef,
+  realClock,
+  slurmOomKills,
+  spawnApplication,
+  thisMachine,
+} from "../host/index.ts";
 import { type AttemptPlace, checkHome, readEnvironment, readStops, readTask } from "../journal/index.ts";
 import { type Allocation, LOCAL_LIMIT_END, LOCAL_REF, MARK, parseLocalRef } from "../schedulers/index.ts";
 import { RunningApplication } from "./application.ts";
@@ -186,6 +194,7 @@ class Start {
       termTo,
       warn: onSlurm && slurm.launch === "srun" ? () => this.#world.scheduler.warn(ref, "SIGTERM") : null,
       sampleEveryMs: sampleEveryMs(sampleIntervalMs, window, realClock.monotonicMs()),
+      oomKills: onSlurm ? slurmOomKills : () => null,
       log: this.#world.log,
       onSwept: () => this.#dog.nothingRuns(),
     });
