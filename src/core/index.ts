@@ -61,7 +61,7 @@ export {
   type Verdict,
   type WithdrawReason,
 } from "./records.ts";
-export type { Absent, Active, Over, Seen, Unreachable } from "./seen.ts";
+export { type Absent, type Active, neverStarts, type Over, type Seen, type Unreachable } from "./seen.ts";
 export { formatBytes, formatSlurmMemory, type ParsedMemory, parseMemory } from "./size.ts";
 export {
   type Claimer,

@@ -38,4 +38,9 @@ export interface Over {
   readonly text: string;
 }
 
+/** A queued job that Slurm will never start and, without a site's setting, never takes out of the queue either. */
+export function neverStarts(seen: Seen): boolean {
+  return seen.kind === "active" && seen.phase === "pending" && seen.reason === "DependencyNeverSatisfied";
+}
+
 export type Seen = Unreachable | Absent | Active | Over;

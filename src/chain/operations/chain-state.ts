@@ -1,6 +1,7 @@
 /** What a chain is doing and who will move it, from its records and the answers of one round. Asks nobody itself. */
 import {
   type AttemptRecords,
+  neverStarts,
   prove,
   type Ref,
   refOf,
@@ -174,7 +175,7 @@ function queuedState(attempt: AttemptRecords, job: JobOnFile, input: StateInput)
   }
   const seen = input.seen.get(ref);
   if (seen?.kind === "unreachable") return waits(number, `the scheduler can't be asked: ${seen.error}`, false);
-  if (seen?.kind !== "active") return null;
+  if (seen?.kind !== "active" || neverStarts(seen)) return null;
   const begin = claim?.notBeforeMs ?? null;
   if (seen.phase === "pending" && begin !== null && begin > input.nowMs)
     return waiting(`attempt ${number} begins in ${Math.ceil((begin - input.nowMs) / 1000)} s (back-off)`);
