@@ -36,6 +36,10 @@ export async function submitAttempt(
   }
 }
 
+export function scriptPath(place: AttemptPlace): string {
+  return join(place.folder, "script.sh");
+}
+
 async function hand(world: World, place: AttemptPlace, spec: JobSpec, view: View): Promise<void> {
   const accepted = world.memory.accepted.get(place.folder);
   if (accepted !== undefined) return putOnFile(world, place, accepted);
@@ -49,7 +53,7 @@ async function hand(world: World, place: AttemptPlace, spec: JobSpec, view: View
     world.memory.refusals.set(place.folder, { error, transient: true, count: before?.count ?? 0, againAtMs });
     return;
   }
-  const script = join(place.folder, "script.sh");
+  const script = scriptPath(place);
   await world.folder.replace(script, world.script(place, spec));
   const claim = view.open.find((a) => a.number === place.number)?.claim ?? null;
   const answer = await world.scheduler.submit({
@@ -108,7 +112,7 @@ function refuse(world: World, place: AttemptPlace, error: string, transient: boo
 
 /** Looks for a job with the attempt's script and puts it on file. */
 export async function adopt(world: World, place: AttemptPlace): Promise<"none" | "unreachable" | "adopted"> {
-  const found = await world.scheduler.find(join(place.folder, "script.sh"));
+  const found = await world.scheduler.find(scriptPath(place));
   if (found === "none" || found === "unreachable") return found;
   await recordSubmitted(world, place, found, "adopted");
   return "adopted";

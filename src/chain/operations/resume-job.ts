@@ -13,6 +13,7 @@ import {
   taskPlace,
 } from "../../journal/index.ts";
 import { type FlagValues, isBoundOtherwise } from "../../spec/index.ts";
+import { identitiesOf } from "../job-identity.ts";
 import { boundHere } from "./allocation-here.ts";
 import { furtherAdvice } from "./before-submit.ts";
 import type { ChainStatus } from "./chain-status.ts";
@@ -202,7 +203,8 @@ async function stillSeen(project: Project, job: JobOnFile, attempt: AttemptRecor
     return `its process ${started.body.pid} lives here`;
   const ref = refOf(attempt);
   if (ref === null) return null;
-  const seen = (await world.scheduler.observe([ref])).get(ref);
+  const identities = identitiesOf(taskPlace(job.place, 0), [attempt]);
+  const seen = (await world.scheduler.observe([ref], identities)).get(ref);
   return seen?.kind === "active" ? `the scheduler says ${seen.phase}` : null;
 }
 

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { type GoStart, type Progress, progressOf, progressValue, type Ref, type Seen } from "../../core/index.ts";
 import { type Folder, realClock } from "../../host/index.ts";
 import { attemptPlace, findJobs, type JobPlace, JournalError, readRecord, taskPlace } from "../../journal/index.ts";
+import { identitiesOf } from "../job-identity.ts";
 import { type ChainStatus, type StatusInput, statusOf, unfinishedStatus, unreadableStatus } from "./chain-status.ts";
 import { attendedBy } from "./driver-record.ts";
 import { shortName } from "./job-name.ts";
@@ -110,7 +111,8 @@ async function observeGroup(
       // Looking at a local attempt also ends what its death has left behind: that is its owner's affair alone.
       if (spec.scheduler === "local") requireOwnJob(place);
       const { scheduler } = await worldOf(project, place, spec);
-      return await scheduler.observe(refs);
+      const identities = jobs.flatMap((job) => [...identitiesOf(taskPlace(job.place, 0), job.state.open)]);
+      return await scheduler.observe(refs, new Map(identities));
     } catch (caught) {
       // The next job of the same scheduler may be in a better state.
       error = lineOf(caught);
