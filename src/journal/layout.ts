@@ -64,7 +64,7 @@ export function recordNumberOf(name: string): number | null {
 
 /** Place of the attempt whose folder this is, or null when the path has another shape. */
 export function placeOfAttemptFolder(folder: string): AttemptPlace | null {
-  const match = /^(.*)\/jobs\/(.+)\/tasks\/(\d+)\/attempts\/(\d{4,9})$/.exec(folder);
+  const match = /^(.*)\/jobs\/(.+)\/tasks\/(\d+)\/attempts\/(\d{4,9})$/s.exec(folder);
   if (match === null) return null;
   const [, stintFolder = "", parts = "", index, number] = match;
   const id = `/${parts.replaceAll("/children/", "/")}`;

@@ -30,7 +30,7 @@ import { ensureEnvironment, personHere, requireReserve, resumeStop, revisionOf }
 import { firstHandOver, firstScript, forgetWorld, worldOf } from "./job-world.ts";
 import { type Project, projectForSubmit, requireOwn, requireOwnJob, type Where } from "./project.ts";
 import { reviseSpec, withdrawQueued } from "./revise-spec.ts";
-import { installRuntime, type RuntimeBundle } from "./runtime-bundle.ts";
+import { installRuntime, type RuntimeBundle, requireRunnablePath } from "./runtime-bundle.ts";
 import { chainStatus } from "./status.ts";
 
 export interface SubmitRequest extends Where {
@@ -95,6 +95,7 @@ export async function submitJob(request: SubmitRequest): Promise<SubmitResult> {
   if (await isGivenUp(request)) return { kind: "given-up", job: place.id };
   const there = await readJob(project.folder, place);
   if (there !== null) return again(project, there, { ...request, spec });
+  requireRunnablePath(project);
   const done = await checkBeforeStart(place, spec);
   if (done !== null) return done;
   const takenBy = request.takeCheckpoint === true ? personHere(project) : null;
