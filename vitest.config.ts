@@ -30,6 +30,8 @@ export default defineConfig({
         define,
         test: {
           name: "cluster",
+          // Chains mostly wait: many at once cost little more than one.
+          maxConcurrency: 16,
           include: ["test/cluster/**/*.test.ts"],
           // Stops the Slurm that these tests have started; scripts/test.mjs does that itself and names it in the environment.
           globalSetup: ["test/cluster/global-setup.ts"],
