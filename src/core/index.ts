@@ -23,6 +23,7 @@ export type {
   SlurmOptions,
   SpecRevision,
   Timing,
+  UntilFirstRun,
 } from "./job-spec.ts";
 export { autoMarginMs, NO_SAVES, reserveMs, type Saves, type Saving, savesText } from "./margin.ts";
 export { formatProgress, type Progress, progressOf, progressValue, type Reading } from "./progress.ts";

@@ -25,6 +25,7 @@ export {
   jobPlace,
   padded,
   placeOfAttemptFolder,
+  scriptCopy,
   type TaskPlace,
   taskPlace,
 } from "./layout.ts";

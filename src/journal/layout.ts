@@ -46,6 +46,11 @@ export function attemptPlace(task: TaskPlace, number: number): AttemptPlace {
   return { task, number, folder: `${task.folder}/attempts/${padded(number)}` };
 }
 
+/** The copy of a batch script. Its name is the script's own, and its folder's the content's: another content is another copy. */
+export function scriptCopy(job: JobPlace, script: { readonly name: string; readonly sha256: string }): string {
+  return `${job.folder}/batch/${script.sha256.slice(0, 16)}/${script.name}`;
+}
+
 /** Numbers in names have at least four digits, so that `ls` sorts them. */
 export function padded(number: number): string {
   return String(number).padStart(4, "0");

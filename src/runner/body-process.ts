@@ -1,4 +1,5 @@
 /** The process that is the body of an attempt: the real parts behind its ports. */
+import { hostname, userInfo } from "node:os";
 import { join } from "node:path";
 import {
   APPLICATION_FILE,
@@ -19,7 +20,15 @@ import { otherOwner, spaceTrouble } from "./checkpoint-objections.ts";
 import { launchArgv, launchEnvironment } from "./launch.ts";
 import { sampleEveryMs } from "./life.ts";
 import { attemptLog } from "./log.ts";
-import { type OutputPaths, openOutput, outputOffsets, outputPaths } from "./output-files.ts";
+import {
+  type AttemptAt,
+  inputPath,
+  type OutputPaths,
+  openInput,
+  openOutput,
+  outputOffsets,
+  outputPaths,
+} from "./output-files.ts";
 import { listenOutside, type RealOutside } from "./outside.ts";
 import { writesForJob } from "./own-job.ts";
 import type { BodyPorts, Objection, StartAnswer } from "./ports.ts";
@@ -108,6 +117,7 @@ function guardianOf(allocation: Allocation): BodyPorts["guardian"] {
 /** Starting the application, once. */
 class Start {
   readonly output: OutputPaths;
+  readonly #input: string | null;
   readonly #world: World;
   readonly #place: AttemptPlace;
   readonly #spec: JobSpec;
@@ -134,7 +144,14 @@ class Start {
     this.#dog = dog;
     this.#outside = outside;
     this.#mark = mark;
-    this.output = outputPaths(spec, place, allocation.cluster === null ? null : allocation.id);
+    const where: AttemptAt = {
+      jobId: allocation.cluster === null ? null : allocation.id,
+      // The batch script runs on the first one.
+      node: (allocation.nodes[0] ?? hostname()).split(".")[0] ?? "",
+      user: userName(),
+    };
+    this.output = outputPaths(spec, place, where);
+    this.#input = inputPath(spec, place, where);
   }
 
   async start(
@@ -146,13 +163,15 @@ class Start {
     const base =
       spec.scheduler === "slurm" ? process.env : await readEnvironment(this.#dog.folder, this.#place.task.job);
     try {
+      // Its own descriptor goes with this process; the application has it as its standard input.
+      const input = this.#input === null ? null : await openInput(this.#input);
       const output = await openOutput(this.#place.folder, this.output);
       const objection = await lastLook();
       if (objection !== null) return { kind: "refused", objection };
-      const started = await spawnApplication(launchArgv(spec), {
+      const started = await spawnApplication(launchArgv(spec, this.#place.task.job), {
         cwd: spec.cwd,
         env: launchEnvironment(base, spec, contract, this.#mark),
-        stdin: null,
+        stdin: input?.fd ?? null,
         stdout: output.stdout,
         stderr: output.stderr,
       });
@@ -206,5 +225,14 @@ class Start {
     } catch (error) {
       this.#world.log(`${APPLICATION_FILE}: ${error instanceof Error ? error.message : String(error)}`);
     }
+  }
+}
+
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // A uid without an entry in the password database, as in many containers.
+    return String(process.getuid?.() ?? 0);
   }
 }

@@ -1,23 +1,33 @@
 import { describe, expect, it } from "vitest";
 import type { JobSpec } from "../core/index.ts";
-import type { AttemptPlace } from "../journal/index.ts";
+import { type AttemptPlace, jobPlace } from "../journal/index.ts";
 import { launchArgv, launchEnvironment } from "./launch.ts";
-import { outputPaths } from "./output-files.ts";
+import { inputPath, outputPaths } from "./output-files.ts";
 
+const job = jobPlace("/p/.stint", "/ann/sim");
 const slurm = { launch: "direct", srunArgs: [], modules: [] };
 const spec = (changes: object) =>
   ({ scheduler: "local", name: "sim", env: {}, slurm, ...changes }) as unknown as JobSpec;
 
 describe("what is started", () => {
-  it("is the list as it stands, or the text in a login bash", () => {
-    expect(launchArgv(spec({ command: { kind: "argv", argv: ["a b", "$c"] } }))).toEqual(["a b", "$c"]);
-    expect(launchArgv(spec({ command: { kind: "shell", text: "a && b" } }))).toEqual(["bash", "-lc", "a && b"]);
+  it("is the list as it stands, the text in a login bash, or the copy of the batch script", () => {
+    expect(launchArgv(spec({ command: { kind: "argv", argv: ["a b", "$c"] } }), job)).toEqual(["a b", "$c"]);
+    expect(launchArgv(spec({ command: { kind: "shell", text: "a && b" } }), job)).toEqual(["bash", "-lc", "a && b"]);
+    const command = {
+      kind: "batch",
+      name: "j.sh",
+      sha256: "0123456789abcdef01",
+      interpreter: ["/bin/bash"],
+      args: ["x y"],
+    };
+    const copy = "/p/.stint/jobs/ann/sim/batch/0123456789abcdef/j.sh";
+    expect(launchArgv(spec({ command }), job)).toEqual(["/bin/bash", copy, "x y"]);
   });
 
   it("on Slurm goes through srun and behind the modules where wanted, with its words unchanged", () => {
     const onSlurm = { launch: "srun", srunArgs: ["-n", "4"], modules: ["gcc/12", "my mod"] };
     const command = { kind: "argv", argv: ["./x", "a b"] };
-    expect(launchArgv(spec({ scheduler: "slurm", command, slurm: onSlurm }))).toEqual([
+    expect(launchArgv(spec({ scheduler: "slurm", command, slurm: onSlurm }), job)).toEqual([
       "bash",
       "-lc",
       "module load gcc/12 'my mod' || exit 1\nexec \"$@\"",
@@ -51,8 +61,12 @@ describe("what is started", () => {
 
   it("writes where the user's pattern says", () => {
     const place = { number: 7, task: { index: 2 } } as AttemptPlace;
-    const output = { stdout: "/o/%x-%a-%t-%j-100%%", stderr: null };
-    expect(outputPaths(spec({ output }), place, "123")).toEqual({ stdout: "/o/sim-2-7-123-100%", stderr: null });
-    expect(outputPaths(spec({ output }), place, null).stdout).toBe("/o/sim-2-7-7-100%");
+    const output = { stdout: "/o/%x-%a-%t-%j-100%%", stderr: "/o/%u@%N" };
+    const where = { jobId: "123", node: "n1", user: "ann" };
+    const there = spec({ output, input: "/i/%3j" });
+    expect(outputPaths(there, place, where)).toEqual({ stdout: "/o/sim-2-0-123-100%", stderr: "/o/ann@n1" });
+    expect(outputPaths(there, place, { ...where, jobId: null }).stdout).toBe("/o/sim-2-0-7-100%");
+    expect(inputPath(there, place, { ...where, jobId: null })).toBe("/i/007");
+    expect(inputPath(spec({ output }), place, where)).toBeNull();
   });
 });

@@ -1,19 +1,34 @@
 /** From the specification to what is started: argument vector and environment of the application. */
-import { type JobSpec, quoteShell } from "../core/index.ts";
+import { type Command, type JobSpec, quoteShell } from "../core/index.ts";
+import { type JobPlace, scriptCopy } from "../journal/index.ts";
 import { MARK } from "../schedulers/index.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Text goes to a login bash, as in the seed; a list is started as it stands. */
-export function launchArgv(spec: JobSpec): readonly string[] {
-  const { command, slurm } = spec;
-  const own = command.kind === "shell" ? ["bash", "-lc", command.text] : command.argv;
+/**
+ * Text goes to a login bash, as in the seed; a list is started as it stands; of a batch script the copy in the job folder is
+ * run by the program of its first line.
+ */
+export function launchArgv(spec: JobSpec, job: JobPlace): readonly string[] {
+  const { slurm } = spec;
+  const own = ownArgv(spec.command, job);
   if (spec.scheduler !== "slurm") return own;
   const launched = slurm.launch === "srun" ? ["srun", ...slurm.srunArgs, ...own] : own;
   if (slurm.modules.length === 0) return launched;
   // `module` is a function of the login shell; the rest of the words arrive unchanged.
   const load = `module load ${slurm.modules.map(quoteShell).join(" ")} || exit 1\nexec "$@"`;
   return ["bash", "-lc", load, "bash", ...launched];
+}
+
+function ownArgv(command: Command, job: JobPlace): readonly string[] {
+  switch (command.kind) {
+    case "shell":
+      return ["bash", "-lc", command.text];
+    case "argv":
+      return command.argv;
+    case "batch":
+      return [...command.interpreter, scriptCopy(job, command), ...command.args];
+  }
 }
 
 /** What is set later stands: the environment of the job, the user's `env`, the contract, the mark of the attempt. */

@@ -1,8 +1,10 @@
 /** Slurm's texts and what they mean: no process is started here. */
 export { type AccountedRun, parseAccounts, parseCpuTime, SACCT_ACCOUNT_FORMAT } from "./account.ts";
+export { type BatchScript, type NoBatchScript, readBatchScript } from "./directives.ts";
 export { environmentOutsideJob } from "./environment.ts";
 export { type CommandError, classifyError, errorLine } from "./errors.ts";
 export { decodeWaitStatus, type ExitStatus, meaningfulExit, parseExitStatus } from "./exit-status.ts";
+export { type FileNameValues, fillFileName } from "./file-name.ts";
 export { expandNodeList } from "./node-list.ts";
 export { memoryBytes } from "./resources.ts";
 export {

@@ -22,7 +22,22 @@ export function limitErrors(picker: Picker, spec: JobSpec, submitter: SubmitterS
   if (spec.mode === "submitter" && spec.scheduler === "local") {
     errors.push(`mode submitter (${picker.origins.mode}) needs the scheduler slurm; on local use self or attached`);
   }
+  errors.push(...unknownToLocal(picker, spec));
   return errors;
+}
+
+/** To begin all the same would be to begin too early. */
+function unknownToLocal(picker: Picker, { scheduler, untilFirstRun }: JobSpec): readonly string[] {
+  if (scheduler !== "local" || untilFirstRun === undefined) return [];
+  const { dependency, hold } = untilFirstRun;
+  return [
+    ...(dependency === null
+      ? []
+      : [
+          `dependency ${dependency} (${picker.origins["slurm.dependency"]}) cannot be waited for on local; wait with stint wait JOB, then submit`,
+        ]),
+    ...(hold ? [`hold (${picker.origins["slurm.hold"]}) is not possible on local; submit when it may begin`] : []),
+  ];
 }
 
 /** Progress is read from the checkpoint: what speaks of progress needs one. */

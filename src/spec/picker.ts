@@ -9,6 +9,8 @@ export class Picker {
   readonly origins: Record<string, string> = {};
   readonly notices: string[] = [];
   readonly errors: string[] = [];
+  /** What sbatch's own names in the environment add to a list: under ours, over the file. */
+  foreign: readonly Sourced[] = [];
   /** Some defaults depend on it. */
   scheduler: SchedulerName = "local";
 
@@ -46,14 +48,18 @@ export class Picker {
   joined(setting: Setting<readonly string[]>): readonly string[] {
     const all: string[] = [];
     const origins: string[] = [];
-    for (const from of [fileValue, fromEnvironment, fromFlags]) {
-      const sourced = from(setting, this.sources);
-      if (sourced === null) continue;
+    for (const sourced of this.listed(setting)) {
       all.push(...(this.#read(setting, sourced) ?? []));
       origins.push(sourced.origin);
     }
     this.origins[setting.key] = origins.length === 0 ? "default" : origins.join(" + ");
     return all;
+  }
+
+  /** All sources of a list, the strongest last. */
+  listed(setting: Setting<unknown>): readonly Sourced[] {
+    const sourced = [fileValue, fromEnvironment, fromFlags].map((from) => from(setting, this.sources));
+    return [sourced[0], ...this.foreign, sourced[1], sourced[2]].filter((one) => one != null);
   }
 
   /** Whether any source gives this key. */

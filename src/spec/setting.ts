@@ -10,6 +10,8 @@ export interface Setting<T> {
   readonly flags: readonly string[];
   /** The flag may be repeated. */
   readonly repeats?: boolean;
+  /** The flag takes nothing: it stands for `yes`, its `--no-` form for `no`. */
+  readonly isSwitch?: boolean;
   /** Names of others that set it (ours follows from the leading flag), in the order in which they count. */
   readonly environment?: readonly ForeignName[];
   /** One line: what it is, its unit. The default is added to it. */
@@ -31,6 +33,8 @@ export interface ForeignName {
    * attempt.
    */
   readonly outsideOnly?: boolean;
+  /** A batch script reads the name itself: no setting where the job is one. */
+  readonly ofScripts?: boolean;
 }
 
 /** Gives the literal its type. */
