@@ -5,8 +5,10 @@ export function scriptWarnings(text: string, name: string, unread: readonly numb
   const lines = text.split("\n").map((line, index): Line => ({ number: index + 1, text: line }));
   const commands = lines.filter(({ text: line }) => !/^\s*(#|$)/.test(line));
   const at = (numbers: readonly number[]) => `${name}:${numbers.join(",")}`;
-  const found = (all: readonly Line[], what: RegExp) => all.flatMap((line) => (what.test(line.text) ? [line.number] : []));
-  const told = (numbers: readonly number[], warning: string) => (numbers.length === 0 ? [] : [`${at(numbers)}: ${warning}`]);
+  const found = (all: readonly Line[], what: RegExp) =>
+    all.flatMap((line) => (what.test(line.text) ? [line.number] : []));
+  const told = (numbers: readonly number[], warning: string) =>
+    numbers.length === 0 ? [] : [`${at(numbers)}: ${warning}`];
   return [
     ...told(
       unread,
@@ -25,7 +27,10 @@ export function scriptWarnings(text: string, name: string, unread: readonly numb
       "it submits itself again: leave that to stint, or two chains work on one checkpoint",
     ),
     ...told(
-      found(commands, /dirname\s+(--\s+)?["']?\$\{?(0|BASH_SOURCE)|\$\{(0|BASH_SOURCE(\[0\])?)%|os\.path\.\w+\(__file__/),
+      found(
+        commands,
+        /dirname\s+(--\s+)?["']?\$\{?(0|BASH_SOURCE)|\$\{(0|BASH_SOURCE(\[0\])?)%|os\.path\.\w+\(__file__/,
+      ),
       `its own place is that of a copy in the job folder, as with sbatch; to run the file itself: -- ./${name}`,
     ),
     ...trapWarnings(text, commands, told),

@@ -257,7 +257,7 @@ describe("the environment", () => {
     expect(spec).toMatchObject({ name: "my-job-1", slurm: { jobName: "my job/1" } });
     expect(origins).toMatchObject({ name: "environment SBATCH_JOB_NAME" });
     expect(notices).toEqual([
-      "the job is called my-job-1 here, since SBATCH_JOB_NAME='my job/1' cannot be a name of ours",
+      "the job is called my-job-1 here: 'my job/1' (environment SBATCH_JOB_NAME) cannot be a name of ours",
     ]);
     expect((await resolved({ flags: "-J sim" })).spec.slurm.jobName).toBeUndefined();
   });

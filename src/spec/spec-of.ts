@@ -6,7 +6,7 @@ import { parseBeginTime } from "./begin-time.ts";
 import { settings } from "./option-table.ts";
 import type { Picker } from "./picker.ts";
 import type { ResolveInput } from "./resolve.ts";
-import { sourceOf } from "./sources.ts";
+import { sourceOf, visible } from "./sources.ts";
 
 /** Settings of the submitter job; they count only in mode submitter. */
 export interface SubmitterSpec {
@@ -130,7 +130,7 @@ function namesOf(
   const name = suggestName(text);
   picker.origins[settings.name.key] = sourced.origin;
   picker.origins["slurm.job-name"] = sourced.origin;
-  picker.notices.push(`the job is called ${name} here, since ${sourced.label} cannot be a name of ours`);
+  picker.notices.push(`the job is called ${name} here: ${visible(text)} (${sourced.origin}) cannot be a name of ours`);
   return { name, jobName: text };
 }
 

@@ -2,7 +2,7 @@
 import { checkProgressRule } from "../../checkpoint/index.ts";
 import type { JobSpec, Origins } from "../../core/index.ts";
 import { formatDuration } from "../../core/index.ts";
-import { type FlagOption, type FlagValues, resolveSpec, settingFlags } from "../../spec/index.ts";
+import { DROPPED_KEY, type FlagOption, type FlagValues, resolveSpec, settingFlags } from "../../spec/index.ts";
 import { StintError } from "./errors.ts";
 
 export interface ChangedSpec {
@@ -13,11 +13,13 @@ export interface ChangedSpec {
   readonly changed: readonly string[];
 }
 
-const FIXED = new Set(["name", "command", "cwd", "checkpoint.path", "scheduler", "mode"]);
+const FIXED = new Set(["name", "command", "cwd", "checkpoint.path", "scheduler", "mode", DROPPED_KEY]);
+/** What counts until an attempt has run. */
+const FIRST = new Set(["begin", "slurm.dependency", "slurm.hold"]);
 
 /** What may change between two attempts of one job: everything but what makes it this job. */
 export const resumeFlags: readonly FlagOption[] = settingFlags.filter(
-  ({ key }) => !FIXED.has(key) && !key.startsWith("submitter."),
+  ({ key }) => !FIXED.has(key) && !FIRST.has(key) && !key.startsWith("submitter."),
 );
 
 /** Throws StintError `usage` for values that cannot be read or do not go together (margin and limit). */
@@ -97,6 +99,7 @@ const TAKERS: Readonly<Record<string, Taker>> = {
   total: (now) => ({ total: now.total }),
   output: (now, file) => ({ output: { ...file.output, stdout: now.output.stdout } }),
   error: (now, file) => ({ output: { ...file.output, stderr: now.output.stderr } }),
+  input: (now) => (now.input === undefined ? {} : { input: now.input }),
   env: (now, file) => ({ env: { ...file.env, ...now.env } }),
   "checkpoint.every": (now) => ({ checkpointEvery: now.checkpointEvery }),
   "kill-wait": (now) => ({ killWaitMs: now.killWaitMs }),

@@ -3,6 +3,7 @@
  * there, so that after a crash at any point typing the same again mends it, and typing it twice at once gives one chain.
  */
 import { randomUUID } from "node:crypto";
+import { dirname } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type JobSpec, NO_SAVES, type Origins } from "../../core/index.ts";
 import { realClock } from "../../host/index.ts";
@@ -14,6 +15,7 @@ import {
   type Home,
   type JobPlace,
   jobPlace,
+  scriptCopy,
   taskPlace,
 } from "../../journal/index.ts";
 import { bindOnFile, requireTimeLeft } from "./allocation-here.ts";
@@ -26,7 +28,7 @@ import { requireHandedOver } from "./handed-over.ts";
 import { shortName } from "./job-name.ts";
 import { isAtRest, type JobOnFile, readJob } from "./job-on-file.ts";
 import { ensureEnvironment, personHere, requireReserve, resumeStop, revisionOf } from "./job-records.ts";
-import { firstHandOver, firstScript, forgetWorld, worldOf } from "./job-world.ts";
+import { firstHandOver, firstScript, forgetWorld, successorHandOvers, worldOf } from "./job-world.ts";
 import { type Project, projectForSubmit, requireOwn, requireOwnJob, type Where } from "./project.ts";
 import { installRuntime, type RuntimeBundle } from "./runtime-bundle.ts";
 import { chainStatus } from "./status.ts";
@@ -37,6 +39,8 @@ export interface SubmitRequest extends Where {
   readonly spec: JobSpec;
   readonly origins: Origins;
   readonly runtime: RuntimeBundle;
+  /** The batch script's content, where the command is one. */
+  readonly script?: Uint8Array;
   /** A new job `name.2`, `name.3` … where the name is taken. */
   readonly again?: boolean;
   /** A person's word that a checkpoint whose owner's folder is gone is free. */
@@ -70,6 +74,8 @@ export type SubmitResult =
       /** The command that would hand over the first attempt, word by word. */
       readonly handOver: readonly string[];
       readonly script: string;
+      /** The command that each successor would be handed over by; JOB stands for ids that are not known yet. */
+      readonly successors: readonly (readonly string[])[];
     };
 
 /** Where the scheduler says "not now", it is asked again for this long. */
@@ -104,6 +110,7 @@ export async function submitJob(request: SubmitRequest): Promise<SubmitResult> {
       folder: place.folder,
       handOver: firstHandOver(place, spec),
       script: firstScript(place, spec),
+      successors: successorHandOvers(place, spec),
     };
   requireTimeLeft(project, place, spec, NO_SAVES);
   if (await isGivenUp(request)) return { kind: "given-up", job: place.id };
@@ -111,10 +118,25 @@ export async function submitJob(request: SubmitRequest): Promise<SubmitResult> {
   await createHome(project.folder, place, randomUUID(), realClock.nowMs());
   await ensureEnvironment(project, place, request);
   await installRuntime(project, request.runtime);
+  await keepScript(project, place, request);
   const { mine, record } = await createSpec(project.folder, place, 1, revisionOf(project, spec, request.origins));
   if (!mine) await requireSamePurpose(project, place, record.spec, spec);
   await ensureReady(project, place, record.spec, { takenBy });
   return settle(project, place, record.spec, request, mine ? "submitted" : "continued");
+}
+
+/** The copy that every attempt runs: what is done to the file later changes nothing. Its content is its name. */
+async function keepScript(
+  project: Project,
+  place: JobPlace,
+  { spec, script }: Pick<SubmitRequest, "spec" | "script">,
+): Promise<void> {
+  if (spec.command.kind !== "batch") return;
+  if (script === undefined)
+    throw new StintError("internal", `the content of ${spec.command.name} is missing: hand on script`);
+  const copy = scriptCopy(place, spec.command);
+  await project.folder.makeFolder(dirname(copy));
+  await project.folder.replace(copy, script);
 }
 
 /** A signal to this process is heard only between two turns of its loop, and reading files is one long turn. */
@@ -139,6 +161,7 @@ async function again(project: Project, there: JobOnFile, request: SubmitRequest)
     await ensureEnvironment(project, place, request);
     await claimCheckpoint(project, place, request.spec, home, { renew: true });
     await installRuntime(project, request.runtime);
+    await keepScript(project, place, request);
     await createSpec(project.folder, place, there.revision + 1, revisionOf(project, request.spec, request.origins));
     await createStop(project.folder, place, resumeStop(project, "submitted again"));
     return settle(project, place, request.spec, request, "continued");
