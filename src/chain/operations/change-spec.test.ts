@@ -81,11 +81,21 @@ test("every setting that resume offers can be laid over a specification", () => 
     "backoff.first": "1s",
     "backoff.max": "20m",
   };
-  for (const { key, flags, placeholder } of resumeFlags) {
+  for (const { key, flags, placeholder, bare } of resumeFlags) {
     const value = samples[key] ?? (placeholder === "DURATION" ? "11s" : placeholder === "N" ? "7" : "other");
-    const { changed } = change([`${flags[0]}=${value}`]);
-    expect(changed, `${flags[0]}=${value}`).toEqual([key]);
+    const word = bare === "always" ? `${flags[0]}` : `${flags[0]}=${value}`;
+    const { changed } = change([word]);
+    expect(changed, word).toEqual([key]);
   }
+});
+
+test("an option for sbatch takes the place of the same one, and the others stay", () => {
+  const gpus = { ...onFile, slurm: { ...onFile.slurm, memory: "4G", sbatch: ["--gres=gpu:1", "--ntasks=4"] } };
+  const over = (...args: string[]) =>
+    changeSpec(gpus, parseFlags(args, resumeFlags, { positionals: "anywhere" }).given).spec.slurm;
+  expect(over("--gres=gpu:2")).toMatchObject({ memory: "4G", sbatch: ["--ntasks=4", "--gres=gpu:2"] });
+  const perCpu = over("--mem-per-cpu=2G");
+  expect(perCpu).toMatchObject({ memory: null, sbatch: ["--gres=gpu:1", "--ntasks=4", "--mem-per-cpu=2G"] });
 });
 
 test("how progress is read can be corrected, and a rule that cannot be used is refused", () => {

@@ -87,6 +87,22 @@ const TAKERS: Readonly<Record<string, Taker>> = {
       ],
     },
   }),
+  // sbatch refuses two words on memory: the new one counts.
+  "slurm.mem": (now, file) => ({
+    slurm: { ...file.slurm, memory: now.slurm.memory, sbatch: file.slurm.sbatch.filter((word) => !isMemory(word)) },
+  }),
+  "slurm.sbatch": (now, file) => {
+    const given = new Set(now.slurm.sbatch.map(optionOf));
+    const kept = file.slurm.sbatch.filter((word) => !given.has(optionOf(word)));
+    const byMemory = now.slurm.sbatch.some(isMemory);
+    return {
+      slurm: {
+        ...file.slurm,
+        ...(byMemory ? { memory: null } : {}),
+        sbatch: [...kept.filter((word) => !byMemory || !isMemory(word)), ...now.slurm.sbatch],
+      },
+    };
+  },
   margin: (now) => ({ marginMs: now.marginMs }),
   ahead: (now) => ({ ahead: now.ahead }),
   "checkpoint.progress": (now, file) => {
@@ -109,6 +125,14 @@ const TAKERS: Readonly<Record<string, Taker>> = {
   "backoff.first": (now) => ({ backoffFirstMs: now.backoffFirstMs }),
   "backoff.max": (now) => ({ backoffMaxMs: now.backoffMaxMs }),
 };
+
+function optionOf(word: string): string {
+  return word.split("=", 1)[0] ?? word;
+}
+
+function isMemory(word: string): boolean {
+  return /^--mem-per-[cg]pu(=|$)/.test(word);
+}
 
 const UNLIMITED = "--time=UNLIMITED";
 

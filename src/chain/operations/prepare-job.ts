@@ -1,5 +1,5 @@
 /** From the words of a command line to one resolved job: flags, environment, spec file, batch script or command. Creates nothing. */
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { checkProgressRule, jsonRuleWords } from "../../checkpoint/index.ts";
 import type { JobSpec, Origins } from "../../core/index.ts";
@@ -120,7 +120,7 @@ function notYet(spec: JobSpec, origins: Origins): readonly string[] {
 function labelOf(key: string, origins: Origins): string {
   const origin = origins[key] ?? "default";
   const [, name] = /^(?:flag|environment) (\S+)$/.exec(origin) ?? [];
-  return name ?? (/:\d+:\d+$/.test(origin) ? `${origin}: ${key}` : key);
+  return name ?? (/:\d+(:\d+)?$/.test(origin) ? `${origin}: ${key}` : key);
 }
 
 function isFolder(path: string): boolean {
