@@ -95,7 +95,7 @@ function notBefore(claim: Claim | null, spec: JobSpec, view: View, nowMs: number
   return waited === null || wished === null ? (waited ?? wished) : Math.max(waited, wished);
 }
 
-/** The user's wishes about the beginning: each of the first jobs keeps them, should the ones before it never run. */
+/** The user's wishes about the beginning: a job keeps them where none before it has begun. */
 function beginning(spec: JobSpec, view: View, number: number): Pick<Submission, "dependency" | "hold"> {
   const wishes = spec.untilFirstRun;
   if (wishes === undefined || !nothingRan(view)) return {};
@@ -104,9 +104,9 @@ function beginning(spec: JobSpec, view: View, number: number): Pick<Submission, 
   return { dependency: wishes.dependency, hold: wishes.hold && isFirstJob };
 }
 
-/** Not even one that may be at work now. */
+/** No job of the chain has begun: where one has, the scheduler has seen the wishes met. */
 function nothingRan({ settled, open }: View): boolean {
-  return (settled?.record.carry.attempts ?? 0) === 0 && open.every(({ go }) => go?.what !== "start");
+  return (settled?.record.carry.attempts ?? 0) === 0 && open.every(({ started }) => started === null);
 }
 
 /** Nodes where the last attempts could not start their runner are excluded beside those that the user has excluded. */

@@ -102,7 +102,7 @@ export function reportNothingToDo({ prepared, result, json }: Submitted, termina
         terminal.out(`\nhanded over by:\n\n${quoteCommand(result.handOver)}`);
         if (result.successors.length > 0)
           terminal.out(
-            `\nqueued behind it, with the ids of the jobs before:\n`,
+            `\nqueued behind it when it runs, with the ids of the jobs before:\n`,
             ...result.successors.map(quoteCommand),
           );
         terminal.out(`\nscript.sh of its first attempt:\n\n${result.script}`);

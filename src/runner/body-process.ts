@@ -203,7 +203,8 @@ class Start {
       },
       ownCommandsApart: onSlurm,
       termTo,
-      warn: onSlurm && slurm.launch === "srun" ? () => this.#world.scheduler.warn(ref, "SIGTERM") : null,
+      warn: onSlurm ? () => this.#world.scheduler.warn(ref, "SIGTERM") : null,
+      isStep: slurm.launch === "srun",
       sampleEveryMs: sampleEveryMs(sampleIntervalMs, window, realClock.monotonicMs()),
       log: this.#world.log,
       onSwept: () => this.#dog.nothingRuns(),
@@ -212,7 +213,7 @@ class Start {
     const toldByUs = !onSlurm || (tracking === "cgroup" && slurm.launch === "direct");
     this.#outside.applicationStarted(
       started.startedMonotonicMs,
-      toldByUs ? () => application.term() : () => undefined, // told by Slurm
+      toldByUs ? () => application.termBesideSteps() : () => undefined, // told by Slurm
     );
     return application;
   }

@@ -176,29 +176,6 @@ test("each setting is shown with where it came from, and what the environment se
   expect(stdout).toMatch(/^budgets\.failures +3 +default$/m);
 });
 
-test("an executable script is run with its arguments, and its directives are named as unread", async () => {
-  const project = newProject();
-  writeFileSync(join(project.folder, "job.sh"), '#!/bin/bash\n#SBATCH --time=1:00\necho "got $1 $2"\n', {
-    mode: 0o755,
-  });
-  const run = await project.stint(["run", ...QUICK, "--name", "script", "job.sh", "--help", "a b"]);
-  expect(run.status, run.stderr).toBe(0);
-  expect(run.stderr).toContain("#SBATCH");
-  expect((await project.stint(["logs", "script"])).stdout).toContain("got --help a b");
-});
-
-test("a script that is not executable is run by its first line, with its arguments", async () => {
-  const project = newProject();
-  writeFileSync(join(project.folder, "job.sh"), '#! /bin/bash -e\nfalse || echo "got $1 $2 in $BASH"\n', {
-    mode: 0o644,
-  });
-  const run = await project.stint(["run", ...QUICK, "--name", "script", "job.sh", "--flag", "a b"]);
-  expect(run.status, run.stderr).toBe(0);
-  expect((await project.stint(["logs", "script"])).stdout).toContain("got --flag a b in /bin/bash");
-  writeFileSync(join(project.folder, "none.sh"), "#!\ntrue\n", { mode: 0o644 });
-  expect((await project.stint(["run", ...QUICK, "none.sh"])).stderr).toContain("chmod +x none.sh");
-});
-
 test("a limit without a checkpoint is remarked on, once, and only then", async () => {
   const project = newProject();
   const remark = /no checkpoint is named: .* counts as stalled \(see --checkpoint\)/g;

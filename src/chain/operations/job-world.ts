@@ -46,7 +46,9 @@ export function successorHandOvers(place: JobPlace, spec: JobSpec): readonly (re
 function handOver(place: JobPlace, spec: JobSpec, number: number): readonly string[] {
   const { folder } = attemptPlace(taskPlace(place, 0), number);
   const { name: jobName, slurm, limitMs, untilFirstRun } = spec;
-  const beginAtMs = untilFirstRun?.beginAtMs ?? null;
+  // Successors are queued when the first one runs.
+  const wishes = number === 1 ? untilFirstRun : undefined;
+  const beginAtMs = wishes?.beginAtMs ?? null;
   const words = sbatchArguments({
     script: join(folder, "script.sh"),
     attemptFolder: folder,
@@ -54,8 +56,8 @@ function handOver(place: JobPlace, spec: JobSpec, number: number): readonly stri
     slurm,
     limitMs,
     delayMs: beginAtMs === null ? null : beginAtMs - realClock.nowMs(),
-    dependency: untilFirstRun?.dependency ?? null,
-    hold: number === 1 && untilFirstRun?.hold === true,
+    dependency: wishes?.dependency ?? null,
+    hold: wishes?.hold === true,
     after: Array.from({ length: number - 1 }, (_, index) => `JOB${index + 1}`),
   });
   return ["sbatch", ...words];
