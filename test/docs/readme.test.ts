@@ -30,7 +30,7 @@ beforeAll(() => {
   mkdirSync(join(scratch, "bin"));
   // As the README says to install it.
   symlinkSync(join(dist, "cli/main.js"), join(scratch, "bin/stint"));
-  copyFileSync(join(root, "examples/count.sh"), join(folder, "count.sh"));
+  for (const name of ["count.sh", "job.sh"]) copyFileSync(join(root, "examples", name), join(folder, name));
 });
 
 afterAll(async () => {
