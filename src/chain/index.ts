@@ -17,8 +17,10 @@ export {
   gatherForLook,
 } from "./operations/gather-accounting.ts";
 export { findJob, shortName } from "./operations/job-name.ts";
+export { type KnownProjects, knownProjects, type StaleProject } from "./operations/known-projects.ts";
 export { type PreparedJob, type PrepareInput, prepareJob } from "./operations/prepare-job.ts";
 export { findProject, type Project, requireProject, type Where } from "./operations/project.ts";
+export { type QueueState, queueReason } from "./operations/queue-state.ts";
 export { removeJob } from "./operations/remove-job.ts";
 export {
   type ResumeAllEntry,
@@ -29,7 +31,7 @@ export {
 } from "./operations/resume-job.ts";
 export type { RuntimeBundle } from "./operations/runtime-bundle.ts";
 export type { SetAside } from "./operations/set-aside.ts";
-export { chainStatus, type JobTable, jobTable } from "./operations/status.ts";
+export { chainStatus, type JobTable, jobTable, jobTables, type StatusOptions } from "./operations/status.ts";
 export { type StopRequest, type StopResult, stopJob } from "./operations/stop-job.ts";
 export { type SubmitRequest, type SubmitResult, submitJob } from "./operations/submit-job.ts";
 export { isAtEnd, type WaitOptions, type WatchOptions, waitForJob, watchJob } from "./operations/watch-job.ts";

@@ -15,6 +15,22 @@ export interface Active {
   readonly phase: "pending" | "running" | "suspended" | "completing";
   readonly reason: string | null;
   readonly limitEndAtMs: number | null;
+  /** Of a job that waits in a queue, for whoever asks why; nothing is decided by it. */
+  readonly queue?: QueuePlace;
+}
+
+/** What the scheduler shows of a job in its queue, in its own words. */
+export interface QueuePlace {
+  readonly id: string;
+  /** When it was submitted. */
+  readonly sinceMs: number | null;
+  /** When the scheduler expects to start it; null: it has not said. */
+  readonly expectedStartAtMs: number | null;
+  readonly partition: string;
+  /** As the scheduler prints it, e.g. `10:00`. */
+  readonly timeLimit: string;
+  readonly account: string;
+  readonly qos: string;
 }
 
 export interface Over {

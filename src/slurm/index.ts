@@ -4,6 +4,7 @@ export { environmentOutsideJob } from "./environment.ts";
 export { type CommandError, classifyError, errorLine } from "./errors.ts";
 export { decodeWaitStatus, type ExitStatus, meaningfulExit, parseExitStatus } from "./exit-status.ts";
 export { expandNodeList } from "./node-list.ts";
+export { type Chance, type PendingJob, type PendingReason, pendingReason } from "./pending-reasons.ts";
 export { memoryBytes } from "./resources.ts";
 export {
   type AccountingRun,

@@ -51,6 +51,7 @@ describe("squeue", () => {
       submitAtMs: utc("20:20:01"),
       startAtMs: utc("20:20:02"),
       endAtMs: utc("20:20:03"),
+      timeLimit: "30:00",
       nodeList: "n1",
       partition: "main",
       account: "lab",
