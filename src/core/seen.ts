@@ -8,6 +8,8 @@ export interface Unreachable {
 /** The scheduler answers and knows nothing of it. */
 export interface Absent {
   readonly kind: "absent";
+  /** As of an end. */
+  readonly trustedBy?: string;
 }
 
 export interface Active {
@@ -52,6 +54,8 @@ export interface Over {
   readonly nodes: "rebooted" | "answering" | "silent" | null;
   /** The scheduler's own words, for the evidence. */
   readonly text: string;
+  /** Where the site says that the scheduler's word is enough without cgroup tracking, e.g. `/etc/stint.yaml:3`. */
+  readonly trustedBy?: string;
 }
 
 export type Seen = Unreachable | Absent | Active | Over;

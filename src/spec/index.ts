@@ -9,5 +9,6 @@ export { type Resolution, type ResolveInput, resolveSpec } from "./resolve.ts";
 export { commandText, type SamePurpose, samePurpose } from "./same-purpose.ts";
 export { refusedFlags } from "./sbatch-options.ts";
 export type { Setting } from "./setting.ts";
+export { type ParsedSiteFile, parseSiteFile, type SiteFile, type SiteValue } from "./site-file.ts";
 export { type FileValue, MOST_SPEC_BYTES, type ParsedSpecFile, parseSpecFile, type SpecFile } from "./spec-file.ts";
 export type { SubmitterSpec } from "./spec-of.ts";

@@ -1,7 +1,7 @@
 import type { SchedulerName } from "../core/index.ts";
 import type { Raw } from "./kind.ts";
 import type { Setting } from "./setting.ts";
-import { fileValue, fromEnvironment, fromFlags, type Sourced, type Sources, sourceOf } from "./sources.ts";
+import { fileValue, fromEnvironment, fromFlags, type Sourced, type Sources, siteValue, sourceOf } from "./sources.ts";
 
 /** Picks the winning value of one setting after the other, and keeps where each came from and what was wrong. */
 export class Picker {
@@ -16,9 +16,9 @@ export class Picker {
     this.sources = sources;
   }
 
-  /** The value from a source or the default; null where there is neither, or the value is wrong (`errors` has it). */
+  /** The value from a source, the site's default or ours; null where there is neither, or the value is wrong (`errors` has it). */
   optional<T>(setting: Setting<T>): T | null {
-    const sourced = sourceOf(setting, this.sources);
+    const sourced = sourceOf(setting, this.sources) ?? siteValue(setting, this.sources);
     if (sourced !== null) return this.#read(setting, sourced);
     this.origins[setting.key] = "default";
     return setting.default === null ? null : this.#defaultOf(setting);
@@ -46,7 +46,7 @@ export class Picker {
   joined(setting: Setting<readonly string[]>): readonly string[] {
     const all: string[] = [];
     const origins: string[] = [];
-    for (const from of [fileValue, fromEnvironment, fromFlags]) {
+    for (const from of [siteValue, fileValue, fromEnvironment, fromFlags]) {
       const sourced = from(setting, this.sources);
       if (sourced === null) continue;
       all.push(...(this.#read(setting, sourced) ?? []));
@@ -56,7 +56,7 @@ export class Picker {
     return all;
   }
 
-  /** Whether any source gives this key. */
+  /** Whether the user gives this key. */
   given(setting: Setting<unknown>): boolean {
     return sourceOf(setting, this.sources) !== null;
   }

@@ -1,6 +1,7 @@
 /**
  * Flags, environment, file and defaults into one resolved spec, each value with its origin. The order: flags, what the
- * command implies, `STINT_*`, the seed's names, `SBATCH_*`, the spec file, defaults. Reads nothing by itself.
+ * command implies, `STINT_*`, the seed's names, `SBATCH_*`, the spec file, the site's defaults, ours. Reads nothing by
+ * itself.
  */
 
 import type { Command, JobSpec, Origins, SchedulerName } from "../core/index.ts";
@@ -9,6 +10,8 @@ import type { FlagValues } from "./flag-option.ts";
 import { limitErrors, missingPartErrors } from "./limits.ts";
 import { optionTable, RUNNER_SCRIPT, settings } from "./option-table.ts";
 import { Picker } from "./picker.ts";
+import type { SiteFile } from "./site-file.ts";
+import { underSite } from "./site-rules.ts";
 import { fromFlags, idleNames, insideAttempt, isSet, type Sources } from "./sources.ts";
 import type { SpecFile } from "./spec-file.ts";
 import { absolute, type Chosen, type SubmitterSpec, specOf, submitterOf } from "./spec-of.ts";
@@ -20,6 +23,8 @@ export interface ResolveInput {
   readonly implied?: ReadonlyMap<string, { readonly text: string; readonly origin: string }>;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly file: SpecFile | null;
+  /** The site's rules and defaults; default: there are none. */
+  readonly site?: SiteFile | null;
   /** The words behind `--`; null: none. */
   readonly command: readonly string[] | null;
   /** The script that the command runs: the job is named after it. */
@@ -55,7 +60,7 @@ export type Resolution =
 
 /** Resolves the spec of a job. `origins` names the source of every value; nothing is ever silently dropped. */
 export function resolveSpec(input: ResolveInput): Resolution {
-  const sources: Sources = { ...input, implied: input.implied ?? new Map() };
+  const sources: Sources = { ...input, implied: input.implied ?? new Map(), site: input.site ?? null };
   const picker = new Picker(sources);
   const scheduler = chooseScheduler(picker, input.here);
   picker.scheduler = scheduler;
@@ -63,9 +68,10 @@ export function resolveSpec(input: ResolveInput): Resolution {
   const cwd = absolute(input.cwd, picker.optional(settings.cwd) ?? input.cwd);
   const env = chooseVariables(picker);
   // Without a command there will be no spec; the rest is read all the same, so that all errors are found at once.
-  const spec = specOf(picker, input, { scheduler, command: command ?? { kind: "shell", text: "" }, cwd, env });
+  const resolved = specOf(picker, input, { scheduler, command: command ?? { kind: "shell", text: "" }, cwd, env });
   const submitter = submitterOf(picker);
-  const errors = [...picker.errors];
+  const { spec, ...under } = underSite(picker, resolved, input.site ?? null);
+  const errors = [...picker.errors, ...under.errors];
   if (input.command === null && !picker.given(settings.command)) errors.push(noCommand(sources));
   if (errors.length === 0) errors.push(...missingPartErrors(picker, spec), ...limitErrors(picker, spec, submitter));
   if (errors.length > 0) return { kind: "errors", errors };
@@ -75,7 +81,7 @@ export function resolveSpec(input: ResolveInput): Resolution {
     spec,
     submitter,
     origins: picker.origins,
-    notices: [...picker.notices, ...idleNames(sources), ...unusedNotices(picker, spec)],
+    notices: [...picker.notices, ...under.notices, ...idleNames(sources), ...unusedNotices(picker, spec)],
   };
 }
 

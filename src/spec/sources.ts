@@ -5,6 +5,7 @@ import type { Raw } from "./kind.ts";
 import { nearest } from "./nearest.ts";
 import { knownStintNames, RUNNER_SCRIPT } from "./option-table.ts";
 import { type ForeignName, type Setting, stintName } from "./setting.ts";
+import type { SiteFile } from "./site-file.ts";
 import type { SpecFile } from "./spec-file.ts";
 
 export interface Sources {
@@ -13,6 +14,8 @@ export interface Sources {
   readonly implied: ReadonlyMap<string, { readonly text: string; readonly origin: string }>;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly file: SpecFile | null;
+  /** Below everything that is the user's own. */
+  readonly site: SiteFile | null;
 }
 
 export interface Sourced {
@@ -25,7 +28,7 @@ export interface Sourced {
   readonly notice: string | null;
 }
 
-/** The winning source of a setting; null: nothing but the default. An empty variable counts as not set, as in the seed. */
+/** The winning source of a setting among the user's own; null: nothing but a default. An empty variable counts as not set, as in the seed. */
 export function sourceOf(setting: Setting<unknown>, sources: Sources): Sourced | null {
   return fromFlags(setting, sources) ?? fromEnvironment(setting, sources) ?? fileValue(setting, sources);
 }
@@ -33,6 +36,13 @@ export function sourceOf(setting: Setting<unknown>, sources: Sources): Sourced |
 /** From the spec file alone. */
 export function fileValue(setting: Setting<unknown>, sources: Sources): Sourced | null {
   const found = sources.file?.values.get(setting.key);
+  if (found === undefined) return null;
+  return { raw: found.raw, origin: found.at, label: `${found.at}: ${setting.key}`, notice: null };
+}
+
+/** The site's default for a setting. */
+export function siteValue(setting: Setting<unknown>, sources: Sources): Sourced | null {
+  const found = sources.site?.defaults.get(setting.key);
   if (found === undefined) return null;
   return { raw: found.raw, origin: found.at, label: `${found.at}: ${setting.key}`, notice: null };
 }

@@ -16,6 +16,7 @@ import {
   settingFlags,
   withAllocation,
 } from "../../spec/index.ts";
+import { loadSite } from "../site.ts";
 import { allocationHere } from "./allocation-here.ts";
 import { StintError } from "./errors.ts";
 import { currentUser, type Where } from "./project.ts";
@@ -62,11 +63,14 @@ export async function prepareJob(input: PrepareInput): Promise<PreparedJob> {
     given = all.given;
   }
   const runtime = findRuntime(input.environment);
+  const site = await loadSite(input.environment);
+  if (site.kind === "errors") throw usageError(site.errors);
   const resolution = resolveSpec({
     flags: onlySettings(given),
     ...(input.implied === undefined ? {} : { implied: input.implied }),
     environment: input.environment,
     file: source.kind === "spec" ? source.file : null,
+    site: site.kind === "site" ? site.site : null,
     command: source.kind === "argv" ? source.argv : null,
     ...(source.kind === "argv" && source.script !== null ? { script: source.script } : {}),
     cwd: input.cwd,
