@@ -64,7 +64,7 @@ export async function prepareJob(input: PrepareInput): Promise<PreparedJob> {
   }
   const runtime = findRuntime(input.environment);
   const site = await loadSite(input.environment);
-  if (site.kind === "errors") throw usageError(site.errors);
+  if (site.kind === "errors") throw new StintError("site", site.errors.join("\n"));
   const resolution = resolveSpec({
     flags: onlySettings(given),
     ...(input.implied === undefined ? {} : { implied: input.implied }),

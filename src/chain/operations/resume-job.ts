@@ -133,7 +133,7 @@ async function changedUnderSite(
   { flags = new Map(), environment = process.env, onNotice }: ResumeRequest,
 ): Promise<ChangedSpec> {
   const loaded = flags.size === 0 ? null : await loadSite(environment);
-  if (loaded?.kind === "errors") throw new StintError("usage", loaded.errors.join("\n"));
+  if (loaded?.kind === "errors") throw new StintError("site", loaded.errors.join("\n"));
   const change = changeSpec(onFile, flags, loaded?.kind === "site" ? loaded.site : null);
   for (const notice of change.notices) onNotice?.(notice);
   return change;
