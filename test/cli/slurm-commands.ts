@@ -18,6 +18,8 @@ export interface SlurmCommands {
   allocation(id: string, endAtMs: number): void;
   /** Why each job that is there waits, and when the controller expects to start it, as it prints both. */
   reason(reason: string, expectedStart?: string): void;
+  /** Another program of that name, as lines of sh. */
+  program(name: string, lines: readonly string[]): void;
   /** How often a command was started so far. */
   calls(program: string): number;
 }
@@ -27,13 +29,15 @@ export function slurmCommands(folder: string): SlurmCommands {
   for (const part of ["jobs", "states", "ends", "reasons", "starts", "calls"])
     mkdirSync(join(bin, part), { recursive: true });
   const say = (name: string, text: string): void => writeFileSync(join(bin, name), text);
-  for (const [name, lines] of Object.entries(SCRIPTS)) {
+  const program = (name: string, lines: readonly string[]): void => {
     const file = join(bin, name);
     writeFileSync(file, ["#!/bin/sh", 'cd "$(dirname "$0")" || exit 9', LOGGED, SILENT, ...lines, ""].join("\n"));
     chmodSync(file, 0o755);
-  }
+  };
+  for (const [name, lines] of Object.entries(SCRIPTS)) program(name, lines);
   return {
     path: `${bin}:${process.env.PATH ?? ""}`,
+    program,
     refuse(words, after = 1) {
       rmSync(join(bin, "refusal"), { force: true });
       if (words !== null) say("refusal", words);
