@@ -1,8 +1,12 @@
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 
 const { version } = JSON.parse(readFileSync(new URL("package.json", import.meta.url), "utf8")) as { version: string };
 // The bundles get the version from esbuild in the same way (scripts/build.mjs).
+/** What the commands under test note of a user's projects must not end up in the home of who runs the tests. */
+const env = { XDG_STATE_HOME: mkdtempSync(join(tmpdir(), "stint-state-")) };
 const define = { __STINT_VERSION__: JSON.stringify(version) };
 
 // Unit tests stand beside their source and touch neither processes nor the network; everything that starts real
@@ -18,6 +22,7 @@ export default defineConfig({
         define,
         test: {
           name: "process",
+          env,
           include: ["test/**/*.test.ts"],
           exclude: ["test/cluster/**"],
           pool: "forks",
@@ -30,6 +35,7 @@ export default defineConfig({
         define,
         test: {
           name: "cluster",
+          env,
           include: ["test/cluster/**/*.test.ts"],
           // Stops the Slurm that these tests have started; scripts/test.mjs does that itself and names it in the environment.
           globalSetup: ["test/cluster/global-setup.ts"],

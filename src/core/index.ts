@@ -60,7 +60,7 @@ export {
   type Verdict,
   type WithdrawReason,
 } from "./records.ts";
-export type { Absent, Active, Over, Seen, Unreachable } from "./seen.ts";
+export type { Absent, Active, Over, QueuePlace, Seen, Unreachable } from "./seen.ts";
 export { formatBytes, formatSlurmMemory, type ParsedMemory, parseMemory } from "./size.ts";
 export {
   type Claimer,

@@ -10,5 +10,6 @@ export { type BatchInput, type Resolution, type ResolveInput, resolveSpec } from
 export { commandText, type SamePurpose, samePurpose } from "./same-purpose.ts";
 export { DROPPED_KEY, refusedFlags, type SbatchOption, sbatchOptions } from "./sbatch-options.ts";
 export type { Setting } from "./setting.ts";
+export { type ParsedSiteFile, parseSiteFile, type SiteFile, type SiteValue } from "./site-file.ts";
 export { type FileValue, type ParsedSpecFile, parseSpecFile, type SpecFile } from "./spec-file.ts";
 export type { SubmitterSpec } from "./spec-of.ts";

@@ -1,7 +1,7 @@
 import type { SchedulerName } from "../core/index.ts";
 import type { Raw } from "./kind.ts";
 import type { Setting } from "./setting.ts";
-import { fileValue, fromEnvironment, fromFlags, type Sourced, type Sources, sourceOf } from "./sources.ts";
+import { fileValue, fromEnvironment, fromFlags, type Sourced, type Sources, siteValue, sourceOf } from "./sources.ts";
 
 /** Picks the winning value of one setting after the other, and keeps where each came from and what was wrong. */
 export class Picker {
@@ -18,9 +18,9 @@ export class Picker {
     this.sources = sources;
   }
 
-  /** The value from a source or the default; null where there is neither, or the value is wrong (`errors` has it). */
+  /** The value from a source, the site's default or ours; null where there is neither, or the value is wrong (`errors` has it). */
   optional<T>(setting: Setting<T>): T | null {
-    const sourced = sourceOf(setting, this.sources);
+    const sourced = sourceOf(setting, this.sources) ?? siteValue(setting, this.sources);
     if (sourced !== null) return this.#read(setting, sourced);
     this.origins[setting.key] = "default";
     return setting.default === null ? null : this.#defaultOf(setting);
@@ -58,11 +58,13 @@ export class Picker {
 
   /** All sources of a list, the strongest last. */
   listed(setting: Setting<unknown>): readonly Sourced[] {
-    const sourced = [fileValue, fromEnvironment, fromFlags].map((from) => from(setting, this.sources));
-    return [sourced[0], ...this.foreign, sourced[1], sourced[2]].filter((one) => one != null);
+    const [site, file, ...own] = [siteValue, fileValue, fromEnvironment, fromFlags].map((from) =>
+      from(setting, this.sources),
+    );
+    return [site, file, ...this.foreign, ...own].filter((one) => one != null);
   }
 
-  /** Whether any source gives this key. */
+  /** Whether the user gives this key. */
   given(setting: Setting<unknown>): boolean {
     return sourceOf(setting, this.sources) !== null;
   }

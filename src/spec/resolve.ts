@@ -1,6 +1,7 @@
 /**
  * Flags, environment, file and defaults into one resolved spec, each value with its origin. The order: flags, what the
- * command implies, `STINT_*`, the seed's names, `SBATCH_*`, the spec file or the `#SBATCH` lines, defaults. Reads nothing by itself.
+ * command implies, `STINT_*`, the seed's names, `SBATCH_*`, the spec file or the `#SBATCH` lines, the site's defaults, ours.
+ * Reads nothing by itself.
  */
 
 import type { Command, JobSpec, Origins, SchedulerName } from "../core/index.ts";
@@ -12,6 +13,8 @@ import { optionTable, settings } from "./option-table.ts";
 import { Picker } from "./picker.ts";
 import { DROPPED_KEY } from "./sbatch-options.ts";
 import { idleOnLocal, marginBySignal, passedByEnvironment, sbatchWishes } from "./sbatch-wishes.ts";
+import type { SiteFile } from "./site-file.ts";
+import { underSite } from "./site-rules.ts";
 import { fromFlags, idleNames, insideAttempt, type Sourced, type Sources, sourceOf, visible } from "./sources.ts";
 import type { SpecFile } from "./spec-file.ts";
 import { absolute, type Chosen, type SubmitterSpec, specOf, submitterOf } from "./spec-of.ts";
@@ -23,6 +26,8 @@ export interface ResolveInput {
   readonly implied?: ReadonlyMap<string, { readonly text: string; readonly origin: string }>;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly file: SpecFile | null;
+  /** The site's rules and defaults; default: there are none. */
+  readonly site?: SiteFile | null;
   /** The words behind `--`; null: none. */
   readonly command: readonly string[] | null;
   /** The batch script that the job is; null or left out: none. */
@@ -79,10 +84,11 @@ export function resolveSpec(input: ResolveInput): Resolution {
   const cwd = absolute(input.cwd, picker.optional(settings.cwd) ?? input.cwd);
   const env = chooseVariables(picker);
   // Without a command there will be no spec; the rest is read all the same, so that all errors are found at once.
-  const spec = specOf(picker, input, { scheduler, command: command ?? { kind: "shell", text: "" }, cwd, env });
+  const resolved = specOf(picker, input, { scheduler, command: command ?? { kind: "shell", text: "" }, cwd, env });
   const submitter = submitterOf(picker);
   const wishes = sbatchWishes(sources, batch?.directives ?? null, scheduler);
-  const errors = [...wishes.errors, ...picker.errors];
+  const { spec, ...under } = underSite(picker, resolved, input.site ?? null);
+  const errors = [...wishes.errors, ...picker.errors, ...under.errors];
   if (input.command === null && batch === null && !picker.given(settings.command)) errors.push(noCommand(sources));
   if (errors.length === 0) errors.push(...missingPartErrors(picker, spec), ...limitErrors(picker, spec, submitter));
   if (errors.length > 0) return { kind: "errors", errors };
@@ -92,7 +98,7 @@ export function resolveSpec(input: ResolveInput): Resolution {
     spec,
     submitter,
     origins: picker.origins,
-    notices: [...picker.notices, ...idleNames(sources), ...unusedNotices(picker, spec, batch)],
+    notices: [...picker.notices, ...under.notices, ...idleNames(sources), ...unusedNotices(picker, spec, batch)],
     warnings: wishes.warnings,
   };
 }
@@ -100,7 +106,14 @@ export function resolveSpec(input: ResolveInput): Resolution {
 function sourcesOf(input: ResolveInput, batch: BatchInput | null): Sources {
   const { flags, environment } = input;
   const file = batch === null ? input.file : batch.directives.settings;
-  const sources = { flags, environment, file, implied: input.implied ?? new Map(), batchFrom: batch?.origin ?? null };
+  const sources = {
+    flags,
+    environment,
+    file,
+    implied: input.implied ?? new Map(),
+    batchFrom: batch?.origin ?? null,
+    site: input.site ?? null,
+  };
   const margin = marginBySignal(sources, batch?.directives ?? null);
   if (margin === null || sourceOf(settings.margin, sources) !== null) return sources;
   return { ...sources, implied: new Map([...sources.implied, [settings.margin.key, margin]]) };

@@ -20,7 +20,14 @@ export interface Setting<T> {
   readonly default: string | Readonly<Record<SchedulerName, string>> | null;
   /** In help instead of the default, where the default is a rule. */
   readonly defaultWords?: string;
-  readonly group: "job" | "attempts" | "slurm" | "submitter" | "budgets and back-off" | "times between processes";
+  readonly group:
+    | "job"
+    | "attempts"
+    | "slurm"
+    | "submitter"
+    | "budgets and back-off"
+    | "times between processes"
+    | "site";
 }
 
 export interface ForeignName {

@@ -5,6 +5,7 @@ import type { Raw } from "./kind.ts";
 import { nearest } from "./nearest.ts";
 import { knownStintNames, RUNNER_SCRIPT } from "./option-table.ts";
 import { type ForeignName, type Setting, stintName } from "./setting.ts";
+import type { SiteFile } from "./site-file.ts";
 import type { SpecFile } from "./spec-file.ts";
 
 export interface Sources {
@@ -16,6 +17,8 @@ export interface Sources {
   readonly file: SpecFile | null;
   /** The job is a batch script, which reads some names of the environment itself: who named it. Null: it is none. */
   readonly batchFrom: string | null;
+  /** Below everything that is the user's own. */
+  readonly site: SiteFile | null;
 }
 
 export interface Sourced {
@@ -30,7 +33,7 @@ export interface Sourced {
   readonly as?: string;
 }
 
-/** The winning source of a setting; null: nothing but the default. An empty variable counts as not set, as in the seed. */
+/** The winning source of a setting among the user's own; null: nothing but a default. An empty variable counts as not set, as in the seed. */
 export function sourceOf(setting: Setting<unknown>, sources: Sources): Sourced | null {
   return fromFlags(setting, sources) ?? fromEnvironment(setting, sources) ?? fileValue(setting, sources);
 }
@@ -41,6 +44,13 @@ export function fileValue(setting: Setting<unknown>, sources: Sources): Sourced 
   if (found === undefined) return null;
   const { raw, at, as } = found;
   return { raw, origin: at, label: `${at}: ${as ?? setting.key}`, notice: null, ...(as === undefined ? {} : { as }) };
+}
+
+/** The site's default for a setting. */
+export function siteValue(setting: Setting<unknown>, sources: Sources): Sourced | null {
+  const found = sources.site?.defaults.get(setting.key);
+  if (found === undefined) return null;
+  return { raw: found.raw, origin: found.at, label: `${found.at}: ${setting.key}`, notice: null };
 }
 
 /** From the flags alone, or from what the command implies. */

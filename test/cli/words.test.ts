@@ -3,7 +3,20 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { me, newProject, QUICK } from "./stint.ts";
 
-const COMMANDS = ["run", "submit", "status", "logs", "wait", "cancel", "drain", "resume", "rm", "doctor", "help"];
+const COMMANDS = [
+  "run",
+  "submit",
+  "status",
+  "logs",
+  "wait",
+  "cancel",
+  "drain",
+  "resume",
+  "rm",
+  "doctor",
+  "completion",
+  "help",
+];
 
 test("every command explains itself, with examples", async () => {
   const project = newProject();

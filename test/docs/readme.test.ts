@@ -149,6 +149,7 @@ function bash(line: string, input = ""): Promise<{ readonly status: number; read
   const env = {
     PATH: `${join(scratch, "bin")}:${process.env.PATH}`,
     HOME: process.env.HOME ?? scratch,
+    XDG_STATE_HOME: join(scratch, "state"),
     LC_ALL: "C.UTF-8",
   };
   return new Promise((resolve) => {

@@ -19,11 +19,14 @@ import {
 import type { JobPlace } from "../../journal/index.ts";
 import { type ChainState, type StateInput, type StateNow, stateOf } from "./chain-state.ts";
 import { isNothing, type JobOnFile } from "./job-on-file.ts";
+import { type QueueState, queueStateOf } from "./queue-state.ts";
 
 export interface ChainStatus {
   /** `/user/name`. */
   readonly job: string;
   readonly folder: string;
+  /** The `.stint` folder that it lies in. */
+  readonly project: string;
   readonly state: ChainState;
   readonly reason: string | null;
   /** What a person should do; null: nothing. */
@@ -60,6 +63,8 @@ export interface ChainStatus {
   readonly etaMs: number | null;
   /** CPU time of all settled attempts, in ms. */
   readonly cpuMs: number;
+  /** The lowest attempt that waits in the scheduler's queue, and why; null: none is seen there. */
+  readonly queue: QueueState | null;
 }
 
 export interface StatusInput extends StateInput {
@@ -86,6 +91,7 @@ export function statusOf(job: JobOnFile, input: StatusInput, name: string): Chai
   return {
     job: job.place.id,
     folder: job.place.folder,
+    project: job.place.stintFolder,
     ...current,
     attempts: carry.attempts + (running === null ? 0 : 1),
     progress,
@@ -105,6 +111,7 @@ export function statusOf(job: JobOnFile, input: StatusInput, name: string): Chai
     waitedMs: Math.max(0, (endedAtMs ?? input.nowMs) - job.submittedAtMs - ranMs),
     etaMs: endedAtMs !== null ? null : etaOf(progress, job.spec.total, input.firstProgress, ranMs),
     cpuMs: carry.cpuUserMs + carry.cpuSystemMs,
+    queue: queueStateOf(open, input.seen, input.nowMs),
   };
 }
 
@@ -144,22 +151,25 @@ function etaOf(progress: Progress, total: number | null, first: number | null, r
 
 /** A job that cannot be read, as a row among the others. */
 export function unreadableStatus(place: JobPlace, reason: string): ChainStatus {
-  return { ...EMPTY_STATUS, job: place.id, folder: place.folder, state: "unreadable", reason };
+  return { ...EMPTY_STATUS, ...whereOf(place), state: "unreadable", reason };
 }
 
 /** A job whose submit died before its specification was on file. */
 export function unfinishedStatus(place: JobPlace, name: string): ChainStatus {
   return {
     ...EMPTY_STATUS,
-    job: place.id,
-    folder: place.folder,
+    ...whereOf(place),
     state: "unfinished-submit",
     reason: "its submit did not come to its end, nothing was started",
     advice: `submit it again, or: stint rm ${name}`,
   };
 }
 
-const EMPTY_STATUS: Omit<ChainStatus, "job" | "folder"> = {
+function whereOf(place: JobPlace): Pick<ChainStatus, "job" | "folder" | "project"> {
+  return { job: place.id, folder: place.folder, project: place.stintFolder };
+}
+
+const EMPTY_STATUS: Omit<ChainStatus, "job" | "folder" | "project"> = {
   state: "unreadable",
   reason: null,
   advice: null,
@@ -183,4 +193,5 @@ const EMPTY_STATUS: Omit<ChainStatus, "job" | "folder"> = {
   waitedMs: null,
   etaMs: null,
   cpuMs: 0,
+  queue: null,
 };

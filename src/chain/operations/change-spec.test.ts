@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseFlags, resolveSpec, settingFlags } from "../../spec/index.ts";
+import { parseFlags, parseSiteFile, resolveSpec, settingFlags } from "../../spec/index.ts";
 import { changeSpec, resumeFlags } from "./change-spec.ts";
 
 const onFile = spec([
@@ -48,7 +48,7 @@ test("only what is given changes, and it keeps its origin", () => {
 
 test("the same value again changes nothing", () => {
   expect(change(["--limit", "10s"]).changed).toEqual([]);
-  expect(change([])).toEqual({ spec: onFile, origins: {}, changed: [] });
+  expect(change([])).toEqual({ spec: onFile, origins: {}, changed: [], notices: [] });
 });
 
 test("a limit below the margin on file is refused", () => {
@@ -103,4 +103,17 @@ test("how progress is read can be corrected, and a rule that cannot be used is r
   expect(now).toEqual({ ...onFile, checkpoint: { path: "s.txt", progress: { kind: "json", path: ".step" } } });
   expect(changed).toEqual(["checkpoint.progress"]);
   expect(() => change(["--progress", "json:step"])).toThrow(/begins with a dot/);
+});
+
+test("the site's rules count for what is changed, and its defaults for nothing", async () => {
+  const parsed = await parseSiteFile(
+    "caps: {ahead: 1, attempts: 5}\ndefaults: {limit: 1s, margin: 20s}",
+    "/etc/stint.yaml",
+  );
+  if (parsed.kind === "errors") throw new Error(parsed.errors.join("\n"));
+  const { given } = parseFlags(["--ahead", "9", "--limit", "8s"], resumeFlags, { positionals: "anywhere" });
+  const { spec: now, origins, notices } = changeSpec(onFile, given, parsed.site);
+  expect(now).toEqual({ ...onFile, ahead: 1, limitMs: 8_000 });
+  expect(notices).toEqual(["ahead 9 (flag --ahead) becomes 1: the site's rule (/etc/stint.yaml:1)"]);
+  expect(origins).toEqual({ limit: "flag --limit", ahead: "/etc/stint.yaml:1, the site's rule" });
 });

@@ -2,7 +2,14 @@
 import { checkProgressRule } from "../../checkpoint/index.ts";
 import type { JobSpec, Origins } from "../../core/index.ts";
 import { formatDuration } from "../../core/index.ts";
-import { DROPPED_KEY, type FlagOption, type FlagValues, resolveSpec, settingFlags } from "../../spec/index.ts";
+import {
+  DROPPED_KEY,
+  type FlagOption,
+  type FlagValues,
+  resolveSpec,
+  type SiteFile,
+  settingFlags,
+} from "../../spec/index.ts";
 import { StintError } from "./errors.ts";
 
 export interface ChangedSpec {
@@ -11,6 +18,8 @@ export interface ChangedSpec {
   readonly origins: Origins;
   /** Keys of what is different now. */
   readonly changed: readonly string[];
+  /** What the site's rules made of it, one line each. */
+  readonly notices: readonly string[];
 }
 
 const FIXED = new Set(["name", "command", "cwd", "checkpoint.path", "scheduler", "mode", DROPPED_KEY]);
@@ -23,15 +32,17 @@ export const resumeFlags: readonly FlagOption[] = settingFlags.filter(
 );
 
 /** Throws StintError `usage` for values that cannot be read or do not go together (margin and limit). */
-export function changeSpec(onFile: JobSpec, flags: FlagValues): ChangedSpec {
+export function changeSpec(onFile: JobSpec, flags: FlagValues, site: SiteFile | null = null): ChangedSpec {
   const keys = new Set(resumeFlags.map((option) => option.key));
   const given: FlagValues = new Map([...flags].filter(([key]) => keys.has(key)));
-  if (given.size === 0) return { spec: onFile, origins: {}, changed: [] };
+  if (given.size === 0) return { spec: onFile, origins: {}, changed: [], notices: [] };
   const resolution = resolveSpec({
     flags: given,
     implied: impliedBy(onFile),
     environment: {},
     file: null,
+    // What is on file stands, so a site's defaults are no affair of a change; its rules are.
+    site: site === null ? null : { ...site, defaults: new Map() },
     command: ["true"],
     cwd: onFile.cwd,
     user: "me",
@@ -42,10 +53,11 @@ export function changeSpec(onFile: JobSpec, flags: FlagValues): ChangedSpec {
   if (resolution.kind === "errors") throw new StintError("usage", resolution.errors.join("\n"));
   const spec = overlay(onFile, resolution.spec, given);
   const origins = Object.fromEntries(
-    Object.entries(resolution.origins).filter(([, origin]) => origin.startsWith("flag ")),
+    Object.entries(resolution.origins).filter(([key, origin]) => origin.startsWith("flag ") || given.has(key)),
   );
   const changed = JSON.stringify(spec) === JSON.stringify(onFile) ? [] : [...given.keys()];
-  return { spec, origins, changed };
+  const notices = resolution.notices.filter((notice) => [...given.keys()].some((key) => notice.startsWith(`${key} `)));
+  return { spec, origins, changed, notices };
 }
 
 /** What the checks between settings need to know of the values that stay. */

@@ -13,7 +13,9 @@ import {
   settingFlags,
   withAllocation,
 } from "../../spec/index.ts";
+import { loadSite } from "../site.ts";
 import { allocationHere } from "./allocation-here.ts";
+import { StintError } from "./errors.ts";
 import { jobSource, usage, usageError } from "./job-source.ts";
 import { currentUser, type Where } from "./project.ts";
 import { findRuntime, type RuntimeBundle } from "./runtime-bundle.ts";
@@ -63,11 +65,14 @@ export async function prepareJob(input: PrepareInput): Promise<PreparedJob> {
     given = all.given;
   }
   const runtime = findRuntime(input.environment);
+  const site = await loadSite(input.environment);
+  if (site.kind === "errors") throw new StintError("site", site.errors.join("\n"));
   const resolution = resolveSpec({
     flags: onlySettings(given),
     ...(input.implied === undefined ? {} : { implied: input.implied }),
     environment: input.environment,
     file: source.kind === "spec" ? source.file : null,
+    site: site.kind === "site" ? site.site : null,
     command: source.kind === "argv" ? source.argv : null,
     batch: source.kind === "batch" ? source.batch : null,
     cwd: input.cwd,

@@ -28,8 +28,12 @@ export interface Project {
  * `usage` where `STINT_DIR` names what can never be one.
  */
 export function findProject(where: Where): Project | null {
-  const stintFolder = stintFolderOf(where);
-  return isFolder(stintFolder) ? projectAt(stintFolder) : null;
+  return projectAt(stintFolderOf(where));
+}
+
+/** The project with this `.stint` folder; null: no such folder is there. */
+export function projectAt(stintFolder: string): Project | null {
+  return isFolder(stintFolder) ? theProject(stintFolder) : null;
 }
 
 /** As findProject; throws StintError `no-such-job` when there is none. */
@@ -47,7 +51,7 @@ export function requireProject(where: Where): Project {
 
 /** The project that a submit belongs to: the one that is there, else one to be made in the current folder. Makes nothing. */
 export function projectForSubmit(where: Where): Project {
-  return findProject(where) ?? projectAt(stintFolderOf(where));
+  return findProject(where) ?? theProject(stintFolderOf(where));
 }
 
 /** The user's name as the first part of a job's id. Falls back to the uid where the system knows no name. */
@@ -87,7 +91,7 @@ export function requireOwnJob(job: JobPlace): void {
   requireOwn(existsSync(job.folder) ? job.folder : job.stintFolder);
 }
 
-function projectAt(stintFolder: string): Project {
+function theProject(stintFolder: string): Project {
   return { stintFolder, folder: blockingFolder(), user: currentUser() };
 }
 

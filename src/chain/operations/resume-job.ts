@@ -16,6 +16,7 @@ import {
 } from "../../journal/index.ts";
 import { type FlagValues, withAllocation } from "../../spec/index.ts";
 import { withdraw } from "../advance.ts";
+import { loadSite } from "../site.ts";
 import { allocationHere, requireTimeLeft } from "./allocation-here.ts";
 import { furtherAdvice } from "./before-submit.ts";
 import type { ChainStatus } from "./chain-status.ts";
@@ -88,7 +89,7 @@ export async function resumeJob(project: Project, place: JobPlace, request: Resu
       `the submit of ${shortName(project, place.id)} did not come to its end: submit it again`,
     );
   const before = await chainStatus(project, place);
-  const change = changeSpec(job.spec, request.flags ?? new Map());
+  const change = await changedUnderSite(job.spec, request);
   if (before.decision === "finish") {
     const further = furtherAdvice(before, change.spec.total, job.spec.mode === "attached" ? "run" : "submit");
     if (further !== null) throw new StintError("ended", `${shortName(project, place.id)}: ${further}`);
@@ -125,6 +126,17 @@ export async function resumeJob(project: Project, place: JobPlace, request: Resu
   const status = await chainStatus(project, place);
   const { changed } = change;
   return asks ? { kind: "resumed", status, changed, setAside: planned } : { kind: "goes-on", status, changed };
+}
+
+async function changedUnderSite(
+  onFile: JobSpec,
+  { flags = new Map(), environment = process.env, onNotice }: ResumeRequest,
+): Promise<ChangedSpec> {
+  const loaded = flags.size === 0 ? null : await loadSite(environment);
+  if (loaded?.kind === "errors") throw new StintError("site", loaded.errors.join("\n"));
+  const change = changeSpec(onFile, flags, loaded?.kind === "site" ? loaded.site : null);
+  for (const notice of change.notices) onNotice?.(notice);
+  return change;
 }
 
 export interface ResumeAllEntry {
@@ -213,7 +225,7 @@ async function boundHere(
   const bounded = withAllocation(change.spec, origins, await allocationHere(environment));
   for (const notice of bounded.notices) onNotice?.(notice);
   requireTimeLeft(project, job.place, bounded.spec, job.state.settled?.record.carry.saves ?? NO_SAVES);
-  return { spec: bounded.spec, origins: bounded.origins, changed: change.changed };
+  return { ...change, spec: bounded.spec, origins: bounded.origins };
 }
 
 /** Queued successors were submitted with the old settings: new numbers take their place. */

@@ -29,6 +29,7 @@ import { shortName } from "./job-name.ts";
 import { isAtRest, type JobOnFile, readJob } from "./job-on-file.ts";
 import { ensureEnvironment, personHere, requireReserve, resumeStop, revisionOf } from "./job-records.ts";
 import { firstHandOver, firstScript, forgetWorld, successorHandOvers, worldOf } from "./job-world.ts";
+import { rememberProject } from "./known-projects.ts";
 import { type Project, projectForSubmit, requireOwn, requireOwnJob, type Where } from "./project.ts";
 import { installRuntime, type RuntimeBundle } from "./runtime-bundle.ts";
 import { chainStatus } from "./status.ts";
@@ -98,6 +99,7 @@ export async function submitJob(request: SubmitRequest): Promise<SubmitResult> {
   const spec: JobSpec = { ...request.spec, name };
   if (await isGivenUp(request)) return { kind: "given-up", job: place.id };
   const there = await readJob(project.folder, place);
+  if (there !== null && request.dryRun !== true) await rememberProject(request, project.stintFolder);
   if (there !== null) return again(project, there, { ...request, spec });
   const done = await checkBeforeStart(place, spec);
   if (done !== null) return done;
@@ -115,6 +117,7 @@ export async function submitJob(request: SubmitRequest): Promise<SubmitResult> {
   requireTimeLeft(project, place, spec, NO_SAVES);
   if (await isGivenUp(request)) return { kind: "given-up", job: place.id };
   await project.folder.makeFolder(project.stintFolder);
+  await rememberProject(request, project.stintFolder);
   await createHome(project.folder, place, randomUUID(), realClock.nowMs());
   await ensureEnvironment(project, place, request);
   await installRuntime(project, request.runtime);
