@@ -201,7 +201,7 @@ describe("a site's rules", () => {
   ])("cannot be gone round: %s", async (flags) => {
     const resolution = await under("forbidden-partitions: [debug]", { flags });
     const [first = ""] = resolution.kind === "errors" ? resolution.errors : [];
-    expect(first).toContain("--partition cannot be handed on to sbatch; the setting for it is slurm.partition");
+    expect(first).toContain("cannot be handed on to sbatch; the setting for it is slurm.partition");
   });
 
   it("forbid nothing else", async () => {
