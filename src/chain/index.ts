@@ -32,7 +32,17 @@ export type { SetAside } from "./operations/set-aside.ts";
 export { chainStatus, type JobTable, jobTable } from "./operations/status.ts";
 export { type StopRequest, type StopResult, stopJob } from "./operations/stop-job.ts";
 export { type SubmitRequest, type SubmitResult, submitJob } from "./operations/submit-job.ts";
+export { type SubmitterNow, submitterText } from "./operations/submitter-status.ts";
 export { isAtEnd, type WaitOptions, type WatchOptions, waitForJob, watchJob } from "./operations/watch-job.ts";
 export { ensureReserve } from "./reserve.ts";
 export { recordSubmitted } from "./submit-attempt.ts";
+export {
+  type Ensured,
+  type EnsureOptions,
+  endSubmitter,
+  ensureSubmitter,
+  recordSubmitterJob,
+  watchHeartbeats,
+  withdrawSubmitters,
+} from "./submitters.ts";
 export { type Clock, type Memory, newMemory, type Refusal, type World } from "./world.ts";

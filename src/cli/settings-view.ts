@@ -35,6 +35,7 @@ const KEYS: Readonly<Record<string, string>> = {
   "output.stdout": "output",
   "output.stderr": "error",
   "slurm.memory": "slurm.mem",
+  "submitter.memory": "submitter.mem",
   backoffFirst: "backoff.first",
   backoffMax: "backoff.max",
   allocationEndAt: "allocation-end",

@@ -1,5 +1,5 @@
 /** Jobs as lines. */
-import type { AccountConflict, ChainStatus } from "../chain/index.ts";
+import { type AccountConflict, type ChainStatus, submitterText } from "../chain/index.ts";
 import { savesText } from "../core/index.ts";
 import { escapeLine } from "./escape.ts";
 import { csv, type Terminal, table } from "./terminal.ts";
@@ -44,6 +44,7 @@ export function statusLines(job: ChainStatus, name: string, terminal: Terminal):
     ["job", name],
     ["state", `${stateText(job, terminal)}${job.reason === null ? "" : `: ${job.reason}`}`],
     ["next", job.advice ?? ""],
+    ["mover", moverText(job)],
     ["attempt", attemptText(job)],
     ["progress", invalidWhy(job.progress, `${job.reason} ${job.why}`) === null ? progressCell(job) : progressText(job)],
     ["window left", window],
@@ -77,6 +78,13 @@ function marginText({ marginMs, windowEndAtMs, saves }: ChainStatus): string {
   const measured = saves.recentMs.length > 0 || saves.tooShortMs !== null ? savesText(saves) : "";
   const inForce = marginMs === null || windowEndAtMs === null ? "" : span(marginMs);
   return [inForce, measured].filter((part) => part !== "").join("; ");
+}
+
+/** In the other modes the attempts move the chain themselves, and the state says which. */
+function moverText({ submitter, state }: ChainStatus): string {
+  if (submitter === null) return "";
+  const says = submitter.says === null || state === "running" ? "" : `: ${submitter.says}`;
+  return `${submitterText(submitter, Date.now())}${says}`;
 }
 
 /** The number alone, unless some of those below it never came to run. */

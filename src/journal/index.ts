@@ -28,3 +28,12 @@ export {
   type TaskPlace,
   taskPlace,
 } from "./layout.ts";
+export {
+  HEARTBEAT_FILE,
+  placeOfSubmitterFolder,
+  readHeartbeat,
+  readSubmitter,
+  readSubmitters,
+  type SubmitterPlace,
+  submitterPlace,
+} from "./submitters.ts";

@@ -10,4 +10,3 @@ export { commandText, type SamePurpose, samePurpose } from "./same-purpose.ts";
 export { refusedFlags } from "./sbatch-options.ts";
 export type { Setting } from "./setting.ts";
 export { type FileValue, MOST_SPEC_BYTES, type ParsedSpecFile, parseSpecFile, type SpecFile } from "./spec-file.ts";
-export type { SubmitterSpec } from "./spec-of.ts";

@@ -3,7 +3,7 @@
  * command implies, `STINT_*`, the seed's names, `SBATCH_*`, the spec file, defaults. Reads nothing by itself.
  */
 
-import type { Command, JobSpec, Origins, SchedulerName } from "../core/index.ts";
+import type { Command, JobSpec, Origins, SchedulerName, SubmitterOptions } from "../core/index.ts";
 import { formatJobId } from "../core/index.ts";
 import type { FlagValues } from "./flag-option.ts";
 import { limitErrors, missingPartErrors } from "./limits.ts";
@@ -11,7 +11,7 @@ import { optionTable, RUNNER_SCRIPT, settings } from "./option-table.ts";
 import { Picker } from "./picker.ts";
 import { fromFlags, idleNames, insideAttempt, isSet, type Sources } from "./sources.ts";
 import type { SpecFile } from "./spec-file.ts";
-import { absolute, type Chosen, type SubmitterSpec, specOf, submitterOf } from "./spec-of.ts";
+import { absolute, type Chosen, specOf, submitterOf } from "./spec-of.ts";
 
 export interface ResolveInput {
   /** From `parseFlags` with `settingFlags`. */
@@ -44,7 +44,7 @@ export type Resolution =
       /** `/user/name`. */
       readonly job: string;
       readonly spec: JobSpec;
-      readonly submitter: SubmitterSpec;
+      readonly submitter: SubmitterOptions;
       /** By the setting's key; a variable for the application as `env.NAME`. */
       readonly origins: Origins;
       /** To be shown: each environment name that was used, and what was given and is not used. */
@@ -64,7 +64,7 @@ export function resolveSpec(input: ResolveInput): Resolution {
   const env = chooseVariables(picker);
   // Without a command there will be no spec; the rest is read all the same, so that all errors are found at once.
   const spec = specOf(picker, input, { scheduler, command: command ?? { kind: "shell", text: "" }, cwd, env });
-  const submitter = submitterOf(picker);
+  const submitter = submitterOf(picker, spec);
   const errors = [...picker.errors];
   if (input.command === null && !picker.given(settings.command)) errors.push(noCommand(sources));
   if (errors.length === 0) errors.push(...missingPartErrors(picker, spec), ...limitErrors(picker, spec, submitter));
@@ -72,7 +72,7 @@ export function resolveSpec(input: ResolveInput): Resolution {
   return {
     kind: "resolved",
     job: formatJobId({ user: input.user, path: [spec.name] }),
-    spec,
+    spec: spec.mode === "submitter" ? { ...spec, submitter } : spec,
     submitter,
     origins: picker.origins,
     notices: [...picker.notices, ...idleNames(sources), ...unusedNotices(picker, spec)],

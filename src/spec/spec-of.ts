@@ -1,17 +1,10 @@
 /** The picked values put together: the spec of a job, and of a submitter job. */
 import { isAbsolute, join, normalize } from "node:path";
-import type { Command, JobSpec } from "../core/index.ts";
+import type { Command, JobSpec, SubmitterOptions } from "../core/index.ts";
 import { nameFromCommand, RECORD_VERSION, type SchedulerName, suggestName } from "../core/index.ts";
 import { settings } from "./option-table.ts";
 import type { Picker } from "./picker.ts";
 import type { ResolveInput } from "./resolve.ts";
-
-/** Settings of the submitter job; they count only in mode submitter. */
-export interface SubmitterSpec {
-  readonly limitMs: number | null;
-  readonly marginMs: number;
-  readonly memory: string;
-}
 
 /** What is decided before the rest: defaults and paths follow from it. */
 export interface Chosen {
@@ -98,11 +91,16 @@ export function specOf(
   };
 }
 
-export function submitterOf(picker: Picker): SubmitterSpec {
+/** Settings of the submitter job; they count only in mode submitter. Where it says nothing it goes where the attempts go. */
+export function submitterOf(picker: Picker, { slurm }: Pick<JobSpec, "slurm">): SubmitterOptions {
   return {
     limitMs: finite(picker.required(settings.submitterLimit)),
     marginMs: picker.required(settings.submitterMargin),
     memory: picker.required(settings.submitterMem),
+    partition: picker.optional(settings.submitterPartition) ?? slurm.partition,
+    account: picker.optional(settings.submitterAccount) ?? slurm.account,
+    qos: picker.optional(settings.submitterQos) ?? slurm.qos,
+    sbatch: picker.joined(settings.submitterSbatch),
   };
 }
 

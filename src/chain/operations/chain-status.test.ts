@@ -32,6 +32,7 @@ function job(parts: Partial<JobOnFile>): JobOnFile {
     state: { settled: null, open: [] },
     lastRan: null,
     notStarted: null,
+    submitters: [],
     ...parts,
   };
 }
@@ -64,6 +65,7 @@ const look = (what: JobOnFile, input: Partial<StatusInput> = {}) =>
       firstProgress: null,
       settledStarted: null,
       attendedBy: null,
+      submitter: null,
       nowMs: 1_000_000,
       nowMonotonicMs: 1_000_000,
       ...input,

@@ -31,6 +31,8 @@ function spec(args: readonly string[]) {
   return resolution.spec;
 }
 
+const submitterJob = spec(["--scheduler", "slurm", "--mode", "submitter"]);
+
 const change = (args: readonly string[]) =>
   changeSpec(onFile, parseFlags(args, resumeFlags, { positionals: "anywhere" }).given);
 
@@ -80,10 +82,17 @@ test("every setting that resume offers can be laid over a specification", () => 
     "saved-exits": "75",
     "backoff.first": "1s",
     "backoff.max": "20m",
+    "submitter.limit": "9m",
+    "submitter.margin": "4s",
+    "submitter.mem": "9G",
+    "submitter.sbatch": "--gres=gpu:1",
   };
   for (const { key, flags, placeholder } of resumeFlags) {
     const value = samples[key] ?? (placeholder === "DURATION" ? "11s" : placeholder === "N" ? "7" : "other");
-    const { changed } = change([`${flags[0]}=${value}`]);
+    const file = key.startsWith("submitter.") ? submitterJob : onFile;
+    const { given } = parseFlags([`${flags[0]}=${value}`], resumeFlags, { positionals: "anywhere" });
+    const { spec: now, changed } = changeSpec(file, given);
+    expect(JSON.stringify(now), `${flags[0]}=${value}`).not.toBe(JSON.stringify(file));
     expect(changed, `${flags[0]}=${value}`).toEqual([key]);
   }
 });
@@ -93,4 +102,12 @@ test("how progress is read can be corrected, and a rule that cannot be used is r
   expect(now).toEqual({ ...onFile, checkpoint: { path: "s.txt", progress: { kind: "json", path: ".step" } } });
   expect(changed).toEqual(["checkpoint.progress"]);
   expect(() => change(["--progress", "json:step"])).toThrow(/begins with a dot/);
+});
+
+test("settings of the submitter's job change in mode submitter alone", () => {
+  expect(() => change(["--submitter-mem", "1G"])).toThrow("submitter.mem: this job is in mode self");
+  const { given } = parseFlags(["--submitter-limit", "UNLIMITED"], resumeFlags, { positionals: "anywhere" });
+  expect(changeSpec(submitterJob, given).spec.submitter).toEqual({ ...submitterJob.submitter, limitMs: null });
+  const short = parseFlags(["--submitter-limit", "30s"], resumeFlags, { positionals: "anywhere" });
+  expect(() => changeSpec(submitterJob, short.given)).toThrow(/submitter.margin 1m \(on file\) is not below/);
 });

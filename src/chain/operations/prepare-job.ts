@@ -100,8 +100,6 @@ function notYet(spec: JobSpec, origins: Origins): readonly string[] {
   if (rule !== null) errors.push(`${labelOf("checkpoint.progress", origins)}: ${rule}`);
   // It is the same folder on all nodes; without it every attempt would fail at its start.
   if (!isFolder(spec.cwd)) errors.push(`${labelOf("cwd", origins)}: there is no folder ${spec.cwd}`);
-  if (spec.mode === "submitter")
-    errors.push("mode submitter is not there in this version: leave --mode out, the chain then moves itself");
   return errors;
 }
 

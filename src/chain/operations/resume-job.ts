@@ -31,6 +31,7 @@ import { forgetWorld, worldOf } from "./job-world.ts";
 import { type Project, requireOwnJob } from "./project.ts";
 import { planSetAside, type SetAside, setAside } from "./set-aside.ts";
 import { chainStatus, jobTable } from "./status.ts";
+import { requireSubmitter } from "./submitter-job.ts";
 
 export interface ResumeRequest {
   /** Settings to change, as `parseFlags` with `resumeFlags` gives them. */
@@ -122,6 +123,9 @@ export async function resumeJob(project: Project, place: JobPlace, request: Resu
   if (!asks && change.changed.length === 0) return { kind: "goes-on", status: before, changed: [] };
   if (change.changed.length > 0) await withdrawQueued(project, job, change.spec);
   await go(project, place, going.spec, request);
+  const { signal, onWait } = request;
+  const patienceMs = Math.min(request.patienceMs ?? PATIENCE_MS, 60_000);
+  await requireSubmitter(project, place, going.spec, { basis: "resume", patienceMs, signal, onWait });
   const status = await chainStatus(project, place);
   const { changed } = change;
   return asks ? { kind: "resumed", status, changed, setAside: planned } : { kind: "goes-on", status, changed };

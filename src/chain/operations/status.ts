@@ -9,6 +9,7 @@ import { shortName } from "./job-name.ts";
 import { isAtRest, type JobOnFile, readJob, readSettledStarted, refsOf } from "./job-on-file.ts";
 import { worldOf } from "./job-world.ts";
 import { type Project, requireOwnJob } from "./project.ts";
+import { submitterNow } from "./submitter-status.ts";
 
 /** A chain that looks stranded is looked at again this much later: a claim may just have been on its way. */
 const LOOK_AGAIN_MS = 300;
@@ -127,6 +128,7 @@ async function inputFor(project: Project, job: JobOnFile, seen: ReadonlyMap<Ref,
     firstProgress: await firstProgress(project.folder, job),
     settledStarted: await readSettledStarted(project.folder, job),
     attendedBy: await attendedBy(project.folder, job.place),
+    submitter: await submitterNow(project.folder, job, seen, realClock.nowMs()),
   };
 }
 
@@ -153,6 +155,7 @@ function atRest(): StatusInput {
     firstProgress: null,
     settledStarted: null,
     attendedBy: null,
+    submitter: null,
     nowMs: realClock.nowMs(),
     nowMonotonicMs: realClock.monotonicMs(),
   };

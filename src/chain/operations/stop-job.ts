@@ -10,6 +10,7 @@ import { personHere } from "./job-records.ts";
 import { worldOf } from "./job-world.ts";
 import { type Project, requireOwnJob } from "./project.ts";
 import { chainStatus } from "./status.ts";
+import { endSubmitters } from "./submitter-job.ts";
 
 export interface StopRequest {
   readonly kind: "drain" | "cancel";
@@ -52,6 +53,7 @@ export async function stopJob(project: Project, place: JobPlace, request: StopRe
   });
   const world = await worldOf(project, place, job.spec);
   const over = await end(world, project, job, request);
+  if (over) await endSubmitters(world, place, job.spec, { wait: request.wait ?? request.kind === "cancel" });
   return { kind: over ? "stopped" : "asked", status: await chainStatus(project, place) };
 }
 
