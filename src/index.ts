@@ -21,6 +21,7 @@ export {
   type ChainState,
   type ChainStatus,
   chainStatus,
+  childStatuses,
   doctor,
   EXIT_STATUS,
   type Finding,

@@ -29,7 +29,7 @@ export {
 } from "./operations/resume-job.ts";
 export type { RuntimeBundle } from "./operations/runtime-bundle.ts";
 export type { SetAside } from "./operations/set-aside.ts";
-export { chainStatus, type JobTable, jobTable } from "./operations/status.ts";
+export { chainStatus, childStatuses, type JobTable, jobTable } from "./operations/status.ts";
 export { type StopRequest, type StopResult, stopJob } from "./operations/stop-job.ts";
 export { type SubmitRequest, type SubmitResult, submitJob } from "./operations/submit-job.ts";
 export { type SubmitterNow, submitterText } from "./operations/submitter-status.ts";

@@ -18,6 +18,7 @@ import {
 } from "../../spec/index.ts";
 import { allocationHere } from "./allocation-here.ts";
 import { StintError } from "./errors.ts";
+import { parentHere } from "./parent-job.ts";
 import { currentUser, type Where } from "./project.ts";
 import { findRuntime, type RuntimeBundle } from "./runtime-bundle.ts";
 
@@ -31,7 +32,7 @@ export interface PrepareInput extends Where {
 }
 
 export interface PreparedJob {
-  /** `/user/name`. */
+  /** `/user/name`; inside an attempt that of a child of its job. */
   readonly job: string;
   readonly spec: JobSpec;
   readonly origins: Origins;
@@ -82,6 +83,7 @@ export async function prepareJob(input: PrepareInput): Promise<PreparedJob> {
   refuse(notYet(resolution.spec, resolution.origins));
   // A job for Slurm itself asks nobody here.
   const around = resolution.spec.scheduler === "local" ? await allocationHere(input.environment) : null;
+  const parent = parentHere(input);
   const bounded = withAllocation(resolution.spec, resolution.origins, around);
   const notices = [
     ...(source.kind === "argv" ? source.notices : []),
@@ -89,8 +91,10 @@ export async function prepareJob(input: PrepareInput): Promise<PreparedJob> {
     ...blindLimit(resolution.spec),
     ...likelyJson(resolution.spec, resolution.origins),
     ...bounded.notices,
+    ...(parent.kind === "lost" ? [`${parent.why}: this is submitted as a job of its own, not as a child`] : []),
   ];
-  return { job: resolution.job, spec: bounded.spec, origins: bounded.origins, notices, given, runtime };
+  const job = parent.kind === "parent" ? `${parent.place.id}/${bounded.spec.name}` : resolution.job;
+  return { job, spec: bounded.spec, origins: bounded.origins, notices, given, runtime };
 }
 
 /** What the specification allows and this version can't do, or what only the checkpoint's reader can judge. */

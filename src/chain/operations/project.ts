@@ -24,7 +24,8 @@ export interface Project {
 }
 
 /**
- * The project of a folder: the nearest `.stint` upwards, or what `STINT_DIR` names. Null: none is there. Throws StintError
+ * The project of a folder: what `STINT_DIR` names, else that of the attempt that this is typed in, else the nearest `.stint`
+ * upwards. Null: none is there. Throws StintError
  * `usage` where `STINT_DIR` names what can never be one.
  */
 export function findProject(where: Where): Project | null {
@@ -94,6 +95,8 @@ function projectAt(stintFolder: string): Project {
 function stintFolderOf({ cwd, environment }: Where): string {
   const named = environment.STINT_DIR ?? "";
   if (named !== "") return usableFolder(named, isAbsolute(named) ? resolve(named) : resolve(cwd, named));
+  const ofAttempt = /^(\/.*)\/jobs\/[^/]+\/./.exec(environment.STINT_JOB_FOLDER ?? "")?.[1];
+  if (ofAttempt !== undefined && isFolder(ofAttempt)) return ofAttempt;
   for (let folder = cwd; ; folder = dirname(folder)) {
     const candidate = join(folder, ".stint");
     if (isFolder(candidate)) return candidate;

@@ -8,6 +8,7 @@ import { attendedBy } from "./driver-record.ts";
 import { shortName } from "./job-name.ts";
 import { isAtRest, type JobOnFile, readJob, readSettledStarted, refsOf } from "./job-on-file.ts";
 import { worldOf } from "./job-world.ts";
+import { descendantsOf } from "./parent-job.ts";
 import { type Project, requireOwnJob } from "./project.ts";
 import { submitterNow } from "./submitter-status.ts";
 
@@ -26,6 +27,11 @@ export async function jobTable(project: Project): Promise<JobTable> {
   const places = await findJobs(project.folder, project.stintFolder);
   const jobs = [...(await statusesOf(project, places))].sort(byUrgency);
   return { jobs, exitStatus: jobs.some((job) => job.state === "stranded") ? 1 : 0 };
+}
+
+/** Children of a job, and theirs, in the same order as a table of jobs. */
+export async function childStatuses(project: Project, place: JobPlace): Promise<readonly ChainStatus[]> {
+  return [...(await statusesOf(project, await descendantsOf(project, place)))].sort(byUrgency);
 }
 
 /** One job. Throws JournalError where its records cannot be used. */

@@ -27,6 +27,7 @@ import { shortName } from "./job-name.ts";
 import { isAtRest, type JobOnFile, readJob } from "./job-on-file.ts";
 import { ensureEnvironment, personHere, requireReserve, resumeStop, revisionOf } from "./job-records.ts";
 import { firstHandOver, firstScript, forgetWorld, worldOf } from "./job-world.ts";
+import { requireParentGoesOn } from "./parent-job.ts";
 import { type Project, projectForSubmit, requireOwn, requireOwnJob, type Where } from "./project.ts";
 import { installRuntime, type RuntimeBundle } from "./runtime-bundle.ts";
 import { chainStatus } from "./status.ts";
@@ -92,6 +93,7 @@ export async function submitJob(request: SubmitRequest): Promise<SubmitResult> {
   const name = place.id.split("/").at(-1) ?? request.spec.name;
   const spec: JobSpec = { ...request.spec, name };
   if (await isGivenUp(request)) return { kind: "given-up", job: place.id };
+  await requireParentGoesOn(project, place);
   const there = await readJob(project.folder, place);
   if (there !== null) return again(project, there, { ...request, spec });
   const done = await checkBeforeStart(place, spec);

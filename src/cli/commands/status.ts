@@ -4,6 +4,7 @@ import {
   attemptTable,
   type ChainStatus,
   chainStatus,
+  childStatuses,
   findJob,
   findProject,
   gatherForLook,
@@ -57,18 +58,23 @@ export const command: CliCommand = {
     const project = requireProject(here());
     const place = await findJob(project, name);
     const status = await chainStatus(project, place);
-    const exit = status.state === "stranded" ? 1 : 0;
+    const children = await childStatuses(project, place);
+    const exit = [status, ...children].some(({ state }) => state === "stranded") ? 1 : 0;
     if (on("csv")) {
       terminal.out(on("attempts") ? attemptCsv(await attemptTable(project, place)) : jobCsv([status]));
       return exit;
     }
     await gatherForLook(project, place, status);
     if (on("json")) {
-      terminal.out(toJson(await jsonOf(project, place, status, on("spec"))));
+      terminal.out(toJson({ ...(await jsonOf(project, place, status, on("spec"))), children }));
       return exit;
     }
     terminal.out(...statusLines(status, shortName(project, place.id), terminal));
     terminal.out(...conflictLines(await accountConflictsOf(project, place)));
+    if (children.length > 0) {
+      terminal.out("", "children");
+      terminal.out(...jobLines(children, (id) => shortName(project, id), terminal));
+    }
     if (on("attempts")) {
       terminal.out("");
       terminal.out(...attemptLines(await attemptTable(project, place)));
