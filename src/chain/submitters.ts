@@ -144,6 +144,11 @@ export async function endSubmitter(world: World, place: SubmitterPlace, reason: 
   await createRecord(world.folder, join(place.folder, "ended.json"), record);
 }
 
+/** Its job is called after the one that it moves. */
+export function submitterName({ name }: Pick<JobSpec, "name">): string {
+  return `${name}-submitter`;
+}
+
 /** The specification of its job: small, and without what the application needs. */
 export function submitterJob(spec: JobSpec, options: SubmitterOptions): JobSpec {
   const { limitMs, memory, partition, account, qos, sbatch } = options;
@@ -231,7 +236,7 @@ async function submit(
     const answer = await world.scheduler.submit({
       script,
       attemptFolder: place.folder,
-      jobName: `${spec.name}-submitter`,
+      jobName: submitterName(spec),
       spec: submitterJob(spec, spec.submitter),
       after: after === null ? [] : [after],
       notBeforeMs: null,

@@ -25,6 +25,7 @@ export {
   jobPlace,
   padded,
   placeOfAttemptFolder,
+  placeOfJobFolder,
   type TaskPlace,
   taskPlace,
 } from "./layout.ts";

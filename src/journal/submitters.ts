@@ -2,7 +2,7 @@
 import type { Submitted, SubmitterClaim, SubmitterEnded, SubmitterRecords, SubmitterStarted } from "../core/index.ts";
 import type { Folder } from "../host/index.ts";
 import { readRecord } from "./journal.ts";
-import { attemptNumberOf, type JobPlace, jobPlace, padded } from "./layout.ts";
+import { attemptNumberOf, type JobPlace, padded, placeOfJobFolder } from "./layout.ts";
 
 export interface SubmitterPlace {
   readonly job: JobPlace;
@@ -19,10 +19,9 @@ export function submitterPlace(job: JobPlace, number: number): SubmitterPlace {
 
 /** Place of the submitter whose folder this is, or null when the path has another shape. */
 export function placeOfSubmitterFolder(folder: string): SubmitterPlace | null {
-  const match = /^(.*)\/jobs\/(.+)\/submitters\/(\d{4,9})$/.exec(folder);
-  if (match === null) return null;
-  const [, stintFolder = "", parts = "", number] = match;
-  return submitterPlace(jobPlace(stintFolder, `/${parts.replaceAll("/children/", "/")}`), Number(number));
+  const match = /^(.+)\/submitters\/(\d{4,9})$/.exec(folder);
+  const job = match === null ? null : placeOfJobFolder(match[1] ?? "");
+  return job === null || match === null ? null : submitterPlace(job, Number(match[2]));
 }
 
 /** From the newest started one upwards, ascending: whatever is older leaves by itself. `all`: every one. */

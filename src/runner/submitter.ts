@@ -227,7 +227,12 @@ class Life {
     if (nowMs - this.#beatAtMs < submitterBeatMs(spec.timing)) return;
     this.#beatAtMs = nowMs;
     const line = `${Math.round(world.clock.nowMs())} ${this.#says.replaceAll(/\s+/g, " ")}\n`;
-    await world.folder.append(join(place.folder, HEARTBEAT_FILE), line);
+    try {
+      await world.folder.append(join(place.folder, HEARTBEAT_FILE), line);
+    } catch (error) {
+      // The chain may still be moved; who misses the beat asks the scheduler.
+      this.#sick(`heartbeat: ${error instanceof Error ? error.message : String(error)}`);
+    }
   }
 
   #sick(trouble: string): void {

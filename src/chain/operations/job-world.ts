@@ -1,9 +1,10 @@
 /** The real world of each job that this process works on: one per job, since a driver must remember what it watched. */
 import { join } from "node:path";
 import type { JobSpec } from "../../core/index.ts";
-import { attemptPlace, type JobPlace, taskPlace } from "../../journal/index.ts";
+import { attemptPlace, type JobPlace, submitterPlace, taskPlace } from "../../journal/index.ts";
 import { sbatchArguments } from "../../slurm/index.ts";
-import { openWorld, scriptFor } from "../open-world.ts";
+import { openWorld, scriptFor, submitterScriptFor } from "../open-world.ts";
+import { submitterJob, submitterName } from "../submitters.ts";
 import type { World } from "../world.ts";
 import type { Project } from "./project.ts";
 
@@ -33,13 +34,24 @@ export function firstScript(place: JobPlace, spec: JobSpec): string {
 /** The command that hands the first attempt over, word by word, without a job folder being there. */
 export function firstHandOver(place: JobPlace, spec: JobSpec): readonly string[] {
   const { folder } = attemptPlace(taskPlace(place, 0), 1);
+  return spec.scheduler === "local" ? ["/bin/sh", join(folder, "script.sh")] : sbatchOf(folder, spec.name, spec);
+}
+
+/** The same for the first submitter, and its script; null: the job is in another mode. */
+export function firstSubmitter(
+  place: JobPlace,
+  spec: JobSpec,
+): { readonly handOver: readonly string[]; readonly script: string } | null {
+  if (spec.submitter === undefined) return null;
+  const submitter = submitterPlace(place, 1);
+  const handOver = sbatchOf(submitter.folder, submitterName(spec), submitterJob(spec, spec.submitter));
+  return { handOver, script: submitterScriptFor(submitter, spec) };
+}
+
+function sbatchOf(folder: string, jobName: string, { slurm, limitMs }: JobSpec): readonly string[] {
   const script = join(folder, "script.sh");
-  if (spec.scheduler === "local") return ["/bin/sh", script];
-  const { name: jobName, slurm, limitMs } = spec;
-  return [
-    "sbatch",
-    ...sbatchArguments({ script, attemptFolder: folder, jobName, slurm, limitMs, delayMs: null, after: [] }),
-  ];
+  const job = { script, attemptFolder: folder, jobName, slurm, limitMs, delayMs: null, after: [] };
+  return ["sbatch", ...sbatchArguments(job)];
 }
 
 function debugLog(line: string): void {

@@ -4,7 +4,7 @@ import { userInfo } from "node:os";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { quoteCommand, suggestName } from "../../core/index.ts";
 import { blockingFolder, errorCode, type Folder } from "../../host/index.ts";
-import type { JobPlace } from "../../journal/index.ts";
+import { type JobPlace, placeOfJobFolder } from "../../journal/index.ts";
 import { StintError } from "./errors.ts";
 
 /** Where an operation is asked for. */
@@ -95,8 +95,8 @@ function projectAt(stintFolder: string): Project {
 function stintFolderOf({ cwd, environment }: Where): string {
   const named = environment.STINT_DIR ?? "";
   if (named !== "") return usableFolder(named, isAbsolute(named) ? resolve(named) : resolve(cwd, named));
-  const ofAttempt = /^(\/.*)\/jobs\/[^/]+\/./.exec(environment.STINT_JOB_FOLDER ?? "")?.[1];
-  if (ofAttempt !== undefined && isFolder(ofAttempt)) return ofAttempt;
+  const ofAttempt = placeOfJobFolder(environment.STINT_JOB_FOLDER ?? "");
+  if (ofAttempt !== null && isFolder(ofAttempt.stintFolder)) return ofAttempt.stintFolder;
   for (let folder = cwd; ; folder = dirname(folder)) {
     const candidate = join(folder, ".stint");
     if (isFolder(candidate)) return candidate;

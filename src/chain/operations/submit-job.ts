@@ -26,7 +26,7 @@ import { requireHandedOver } from "./handed-over.ts";
 import { shortName } from "./job-name.ts";
 import { isAtRest, type JobOnFile, readJob } from "./job-on-file.ts";
 import { ensureEnvironment, personHere, requireReserve, resumeStop, revisionOf } from "./job-records.ts";
-import { firstHandOver, firstScript, forgetWorld, worldOf } from "./job-world.ts";
+import { firstHandOver, firstScript, firstSubmitter, forgetWorld, worldOf } from "./job-world.ts";
 import { requireParentGoesOn } from "./parent-job.ts";
 import { type Project, projectForSubmit, requireOwn, requireOwnJob, type Where } from "./project.ts";
 import { installRuntime, type RuntimeBundle } from "./runtime-bundle.ts";
@@ -72,6 +72,8 @@ export type SubmitResult =
       /** The command that would hand over the first attempt, word by word. */
       readonly handOver: readonly string[];
       readonly script: string;
+      /** The same for its first submitter; null: it is in another mode. */
+      readonly submitter: { readonly handOver: readonly string[]; readonly script: string } | null;
     };
 
 /** Where the scheduler says "not now", it is asked again for this long. */
@@ -107,6 +109,7 @@ export async function submitJob(request: SubmitRequest): Promise<SubmitResult> {
       folder: place.folder,
       handOver: firstHandOver(place, spec),
       script: firstScript(place, spec),
+      submitter: firstSubmitter(place, spec),
     };
   requireTimeLeft(project, place, spec, NO_SAVES);
   if (await isGivenUp(request)) return { kind: "given-up", job: place.id };

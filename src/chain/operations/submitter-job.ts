@@ -1,5 +1,5 @@
 /** Making and ending the submitter of a chain from a command. */
-import { type JobSpec, type SubmitterBasis, submitterRef } from "../../core/index.ts";
+import { type JobSpec, type Seen, type SubmitterBasis, submitterRef } from "../../core/index.ts";
 import { type JobPlace, readSubmitters } from "../../journal/index.ts";
 import { ensureSubmitter, withdrawSubmitters } from "../submitters.ts";
 import type { World } from "../world.ts";
@@ -50,6 +50,7 @@ export async function requireSubmitter(
 
 /** A submitter that lives sees the end of its chain by itself; this much later it is ended. */
 const LEAVE_MS = 10_000;
+const LIVES: ReadonlySet<Seen["kind"]> = new Set(["active", "unreachable"]);
 
 /** After the end of a chain: what is queued is taken back; with `wait` until nothing of the submitters is left. */
 export async function endSubmitters(
@@ -65,6 +66,9 @@ export async function endSubmitters(
     const living = (await readSubmitters(world.folder, place)).filter((one) => one.started !== null && !one.ended);
     const refs = living.map(submitterRef).filter((ref) => ref !== null);
     if (refs.length === 0) return;
+    // One that was killed can't say that it has ended.
+    const seen = await world.scheduler.observe(refs);
+    if (refs.every((ref) => !LIVES.has(seen.get(ref)?.kind ?? "absent"))) return;
     killed = world.clock.monotonicMs() >= endAtMs;
     if (killed) await world.scheduler.withdraw(refs);
     else await world.clock.sleep(300);
