@@ -64,12 +64,13 @@ export async function ensureSubmitter(world: World, job: JobPlace, options: Ensu
   for (let steps = 0; steps < MAX_STEPS; steps++) {
     if (stopInForce(await readStops(world.folder, job)) !== null) return { kind: "not-needed" };
     const submitters = await readSubmitters(world.folder, job);
-    const silentMs = believe ? await watchHeartbeats(world, job, submitters) : new Map<number, number>();
+    const silentMs = await watchHeartbeats(world, job, submitters);
     const step = submitterStep({
       submitters,
       me,
       seen,
       silentMs,
+      believes: believe,
       found,
       timing: spec.timing,
       ...claimsOf(world, job, submitters),

@@ -55,6 +55,7 @@ function view(submitters: readonly SubmitterRecords[], changes: Partial<Submitte
     me: null,
     seen: new Map(),
     silentMs: new Map(),
+    believes: true,
     claimers: new Map(),
     claimWatchedMs: new Map(),
     found: new Map(),
@@ -75,6 +76,11 @@ describe("what is to be done so that a submitter lives or is queued", () => {
       "its heartbeat moves",
       view([submitter(1, "started")], { silentMs: new Map([[1, 29_000]]) }),
       { do: "rest", number: 1 },
+    ],
+    [
+      "its heartbeat moves, and that is not enough",
+      view([submitter(1, "started")], { silentMs: new Map([[1, 0]]), believes: false }),
+      { do: "ask", refs: [refOf(1)] },
     ],
     ["its heartbeat is not watched", view([submitter(1, "started")]), { do: "ask", refs: [refOf(1)] }],
     [

@@ -73,6 +73,8 @@ export interface SubmitterView {
   readonly seen: ReadonlyMap<Ref, Seen>;
   /** How long the heartbeat has not moved, as this process has watched it; a missing one has not been watched. */
   readonly silentMs: ReadonlyMap<number, number>;
+  /** A heartbeat that has just moved is enough; else the scheduler is asked all the same. */
+  readonly believes: boolean;
   /** Of claims without a job: what is known of their makers. */
   readonly claimers: ReadonlyMap<number, Claimer>;
   /** Of claims without a job: for how long this process has looked at them. */
@@ -108,12 +110,12 @@ export function submitterStep(view: SubmitterView): SubmitterStep {
 /** Null: it is gone. */
 function submittedStep(
   one: SubmitterRecords,
-  { silentMs, seen, timing }: SubmitterView,
+  { silentMs, believes, seen, timing }: SubmitterView,
   all: readonly SubmitterRecords[],
 ): SubmitterStep | null {
   const { number } = one;
   const silent = one.started === null ? undefined : silentMs.get(number);
-  if (silent !== undefined && silent < submitterFreshMs(timing)) return { do: "rest", number };
+  if (believes && silent !== undefined && silent < submitterFreshMs(timing)) return { do: "rest", number };
   const ref = submitterRef(one);
   const answer = ref === null ? undefined : seen.get(ref);
   switch (answer?.kind) {

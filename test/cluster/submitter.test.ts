@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, type TestContext } from "vitest";
 import type { AttemptRecords, SubmitterRecords } from "../../src/core/index.ts";
-import { blockingFolder } from "../../src/host/index.ts";
+import { blockingFolder, signalMembers } from "../../src/host/index.ts";
 import {
   attemptNumbers,
   attemptPlace,
@@ -99,10 +99,14 @@ class Submitted {
       await until("its end", async () => ((await this.last())?.settled?.decision.kind === "finish" ? true : null), {
         timeoutMs,
       });
-      await until("an empty queue", async () => ((await this.queued()).length === 0 ? true : null));
+      await this.untilQueueEmpty();
     } catch (error) {
       throw new Error(`${String(error)}\n${this.story()}`);
     }
+  }
+
+  untilQueueEmpty(): Promise<true> {
+    return until("an empty queue", async () => ((await this.queued()).length === 0 ? true : null));
   }
 
   async last(): Promise<AttemptRecords | undefined> {
@@ -225,15 +229,16 @@ describe
 
     it("lets the later one win when two are alive, and no second application starts", async (t) => {
       const silent = ["--timing-poll", "1s", "--timing-heartbeat-silent", "5s"];
-      const words = [...QUICK, ...LONG, ...silent, "--ahead", "1", "--total", "400"];
+      const words = [...QUICK, "--margin", "25s", ...LONG, ...silent, "--ahead", "1", "--total", "900"];
       const project = await Submitted.submit(slurm, t, "twice", words);
       const { process: submitter } = await project.started(1);
       await project.untilSteps(10);
+      t.onTestFinished(() => void signalMembers([submitter], "SIGCONT"));
       process.kill(submitter.pid, "SIGSTOP");
       await project.started(2, 90_000);
       process.kill(submitter.pid, "SIGCONT");
       await project.untilFinished();
-      expectNothingLost(project.steps(), 400);
+      expectNothingLost(project.steps(), 900);
       const submitters = await project.submitters();
       expect(submitters[0]?.ended?.reason).toBe("superseded");
       expect(submitters[1]?.claim?.basis).toBe("mend");
@@ -272,8 +277,8 @@ describe
       await project.untilSteps(5);
       const cancelled = await project.stint(["cancel", "stopped"]);
       expect(cancelled.exitCode, cancelled.stderr).toBe(0);
-      expect(await project.queued()).toEqual([]);
       expect((await project.submitters()).map(({ ended }) => ended?.reason)).toEqual(["chain-over"]);
+      await project.untilQueueEmpty();
 
       // Held back by the user, the next one never starts; a drain takes it back all the same.
       const held = await project.stint(["resume", "stopped", "--submitter-sbatch-arg=--hold"]);
@@ -282,7 +287,7 @@ describe
       const drained = await project.stint(["drain", "stopped", "--wait"]);
       expect(drained.exitCode, drained.stderr).toBe(0);
       expect((await project.submitters()).map(({ ended }) => ended?.reason)).toEqual(["chain-over", "withdrawn"]);
-      expect(await project.queued()).toEqual([]);
+      await project.untilQueueEmpty();
       const removed = await project.stint(["rm", "stopped"]);
       expect(removed.exitCode, removed.stderr).toBe(0);
     });
@@ -321,7 +326,7 @@ describe
       const refused = await project.stint(["submit", "--name", "refused", ...words, "--", "bash", "app.sh"]);
       expect(refused.exitCode).toBe(1);
       expect(refused.stderr).toMatch(/the scheduler refuses the submitter of refused: sbatch: .*partition/i);
-      await until("an empty queue", async () => ((await project.queued()).length === 0 ? true : null));
+      await project.untilQueueEmpty();
       expect(await project.status()).toMatchObject({ state: "over" });
     });
   });
