@@ -25,6 +25,7 @@ export {
   doctor,
   EXIT_STATUS,
   type Finding,
+  familyStatus,
   findJob,
   findProject,
   followLogs,

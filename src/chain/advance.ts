@@ -43,6 +43,8 @@ export interface AdvanceOptions {
   readonly topUp?: boolean;
   /** Overrides the specification's number of successors. */
   readonly ahead?: number;
+  /** Whether it may claim the next attempt. Default: yes, but for a body in mode submitter. */
+  readonly claims?: boolean;
   /** What the caller knows better than the scheduler's answer would tell. */
   readonly assume?: ReadonlyMap<Ref, Seen>;
 }
@@ -143,6 +145,7 @@ async function look(
     ahead: options.ahead ?? spec.ahead,
     me: options.me ?? null,
     topUp: options.topUp ?? false,
+    claims: options.claims ?? (spec.mode !== "submitter" || options.me === undefined),
     seen: round.seen,
     found: round.found,
     claimers,

@@ -33,11 +33,28 @@ export {
 } from "./operations/resume-job.ts";
 export type { RuntimeBundle } from "./operations/runtime-bundle.ts";
 export type { SetAside } from "./operations/set-aside.ts";
-export { chainStatus, type JobTable, jobTable, jobTables, type StatusOptions } from "./operations/status.ts";
+export {
+  chainStatus,
+  familyStatus,
+  type JobTable,
+  jobTable,
+  jobTables,
+  type StatusOptions,
+} from "./operations/status.ts";
 export { type StopRequest, type StopResult, stopJob } from "./operations/stop-job.ts";
 export { type SubmitRequest, type SubmitResult, submitJob } from "./operations/submit-job.ts";
 export { type SubmitTestOptions, type SubmitTestResult, submitTest } from "./operations/submit-test.ts";
+export { type SubmitterNow, submitterText } from "./operations/submitter-status.ts";
 export { isAtEnd, type WaitOptions, type WatchOptions, waitForJob, watchJob } from "./operations/watch-job.ts";
 export { ensureReserve } from "./reserve.ts";
 export { recordSubmitted } from "./submit-attempt.ts";
+export {
+  type Ensured,
+  type EnsureOptions,
+  endSubmitter,
+  ensureSubmitter,
+  recordSubmitterJob,
+  watchHeartbeats,
+  withdrawSubmitters,
+} from "./submitters.ts";
 export { type Clock, type Memory, newMemory, type Refusal, type World } from "./world.ts";

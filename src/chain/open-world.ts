@@ -5,9 +5,16 @@ import { join } from "node:path";
 import { formatGenerations, type GenerationMemory, parseGenerations, readCheckpoint } from "../checkpoint/index.ts";
 import type { JobSpec, Reading } from "../core/index.ts";
 import { aliveHere, type Folder, realClock, thisProcess } from "../host/index.ts";
-import { type AttemptPlace, checkHome, type JobPlace, readTask, type TaskPlace } from "../journal/index.ts";
+import {
+  type AttemptPlace,
+  checkHome,
+  type JobPlace,
+  readTask,
+  type SubmitterPlace,
+  type TaskPlace,
+} from "../journal/index.ts";
 import { loadSlurm, localScheduler, localScript, NODE_FLAGS, type Scheduler } from "../schedulers/index.ts";
-import { scriptText } from "../slurm/index.ts";
+import { scriptText, submitterScriptText } from "../slurm/index.ts";
 import { localAttempts } from "./local-attempts.ts";
 import { loadSite } from "./site.ts";
 import { newMemory, type World } from "./world.ts";
@@ -88,6 +95,12 @@ export function scriptFor(place: AttemptPlace, spec: JobSpec): string {
   return spec.scheduler === "local"
     ? localScript({ ...parts, title: `Attempt ${place.number} of ${place.task.id}` })
     : scriptText({ ...parts, nodeFlags: NODE_FLAGS });
+}
+
+/** The text of a submitter's script. */
+export function submitterScriptFor({ job, folder }: SubmitterPlace, spec: JobSpec): string {
+  const runner = join(job.stintFolder, "runtime", spec.runtime, "runner.mjs");
+  return submitterScriptText({ node: spec.node, runner, folder, nodeFlags: NODE_FLAGS });
 }
 
 async function readProgress(folder: Folder, task: TaskPlace, spec: JobSpec, keeps: boolean): Promise<Reading> {

@@ -106,6 +106,11 @@ export function reportNothingToDo({ prepared, result, json }: Submitted, termina
             ...result.successors.map(quoteCommand),
           );
         terminal.out(`\nscript.sh of its first attempt:\n\n${result.script}`);
+        if (result.submitter !== null)
+          terminal.out(
+            `and its submitter by:\n\n${quoteCommand(result.submitter.handOver)}`,
+            `\nscript.sh of its submitter:\n\n${result.submitter.script}`,
+          );
       }
       return 0;
     default:

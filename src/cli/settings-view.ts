@@ -38,6 +38,7 @@ const KEYS: Readonly<Record<string, string>> = {
   "untilFirstRun.beginAt": "begin",
   "untilFirstRun.dependency": "slurm.dependency",
   "untilFirstRun.hold": "slurm.hold",
+  "submitter.memory": "submitter.mem",
   backoffFirst: "backoff.first",
   backoffMax: "backoff.max",
   allocationEndAt: "allocation-end",

@@ -1,5 +1,5 @@
 /** Jobs as lines. */
-import { type AccountConflict, type ChainStatus, queueReason } from "../chain/index.ts";
+import { type AccountConflict, type ChainStatus, queueReason, submitterText } from "../chain/index.ts";
 import { savesText } from "../core/index.ts";
 import { escapeLine } from "./escape.ts";
 import { csv, type Terminal, table } from "./terminal.ts";
@@ -58,6 +58,7 @@ export function statusLines(job: ChainStatus, name: string, terminal: Terminal):
     ["state", `${stateText(job, terminal)}${job.reason === null ? "" : `: ${job.reason}`}`],
     ["next", job.advice ?? ""],
     ...queueRows(job),
+    ["mover", moverText(job)],
     ["attempt", attemptText(job)],
     ["progress", invalidWhy(job.progress, `${job.reason} ${job.why}`) === null ? progressCell(job) : progressText(job)],
     ["window left", window],
@@ -116,6 +117,13 @@ function queueRows({ queue, attempt, state }: ChainStatus): [string, string][] {
 
 function expected(queue: ChainStatus["queue"]): string | null {
   return queue?.expectedStartAtMs == null ? null : `(expected ${moment(queue.expectedStartAtMs)})`;
+}
+
+/** In the other modes the attempts move the chain themselves, and the state says which. */
+function moverText({ submitter, state }: ChainStatus): string {
+  if (submitter === null) return "";
+  const says = submitter.says === null || state === "running" ? "" : `: ${submitter.says}`;
+  return `${submitterText(submitter, Date.now())}${says}`;
 }
 
 /** The number alone, unless some of those below it never came to run. */

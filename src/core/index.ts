@@ -22,6 +22,7 @@ export type {
   ProgressRule,
   SlurmOptions,
   SpecRevision,
+  SubmitterOptions,
   Timing,
   UntilFirstRun,
 } from "./job-spec.ts";
@@ -74,6 +75,21 @@ export {
   windowEndOf,
 } from "./step.ts";
 export { isResumed, type StopList, type Stops, standingDecision, stopInForce, stopNumber } from "./stops.ts";
+export {
+  type SubmitterAct,
+  type SubmitterBasis,
+  type SubmitterClaim,
+  type SubmitterEnd,
+  type SubmitterEnded,
+  type SubmitterRecords,
+  type SubmitterStarted,
+  type SubmitterStep,
+  submitterAct,
+  submitterBeatMs,
+  submitterFreshMs,
+  submitterRef,
+  submitterStep,
+} from "./submitter.ts";
 export { type DurationRules, formatDuration, type ParsedDuration, parseDuration } from "./time.ts";
 export { totalReached } from "./verdict.ts";
 export { VERSION } from "./version.ts";

@@ -66,6 +66,20 @@ export interface UntilFirstRun {
   readonly hold: boolean;
 }
 
+/** Of the submitter's own job, in mode submitter. */
+export interface SubmitterOptions {
+  /** null: unlimited. */
+  readonly limitMs: number | null;
+  /** How long before its limit it queues its successor. */
+  readonly marginMs: number;
+  readonly memory: string;
+  readonly partition: string | null;
+  readonly account: string | null;
+  readonly qos: string | null;
+  /** Passed to sbatch untouched. */
+  readonly sbatch: readonly string[];
+}
+
 export type Mode = "self" | "attached" | "submitter";
 
 export interface JobSpec {
@@ -87,6 +101,8 @@ export interface JobSpec {
   /** CPUs of this node in that allocation, for information. */
   readonly allocationCpus: number | null;
   readonly mode: Mode;
+  /** Only in mode submitter. */
+  readonly submitter?: SubmitterOptions;
   /** Successors kept queued while an attempt runs. */
   readonly ahead: number;
   readonly budgets: Budgets;

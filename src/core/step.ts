@@ -42,6 +42,8 @@ export interface View {
   readonly me: number | null;
   /** Only keep successors queued above `me`, which is running. */
   readonly topUp: boolean;
+  /** Whether the caller may claim the next attempt. In mode submitter a body may not: it settles, and the submitter claims. */
+  readonly claims: boolean;
   /** Answers of this round, by ref; a missing one has not been asked for. */
   readonly seen: ReadonlyMap<Ref, Seen>;
   /** Answers of this round on scripts of claims without a job, by attempt. */
@@ -371,11 +373,15 @@ function conclude(view: View, decision: Decision | null, stop: "drain" | "cancel
   const want = view.topUp ? view.ahead : Math.max(1, view.ahead);
   const waitingBody = view.me !== null && !view.topUp;
   if (waitingBody || above.length >= want) return rest({ kind: "going", attempt: above[0] ?? view.me ?? 0 });
+  if (!view.claims)
+    return rest({ kind: "waiting", why: NEXT_IS_CLAIMED, attempt: last?.number ?? 0, lookAgainMs: view.timing.pollMs });
   // A successor of a body that is about to start runs after it, whatever the decision below says of the next start.
   const own = view.topUp ? view.open.find((a) => a.number === view.me) : undefined;
   const runsBelow = survey.running !== null || (own !== undefined && own.go?.what !== "withdrawn");
   return claimNext(view, decision, above.length > 0 || runsBelow, runsBelow);
 }
+
+const NEXT_IS_CLAIMED = "the next attempt is the submitter's to claim";
 
 function claimNext(view: View, decision: Decision | null, ahead: boolean, runsBelow: boolean): Step {
   const top = view.open.at(-1);

@@ -12,7 +12,7 @@ import {
 import { type JobSpec, NO_SAVES, RECORD_VERSION } from "../core/index.ts";
 import { endSelf, pooledFolder, processRef, realClock, spawnApplication, thisMachine } from "../host/index.ts";
 import { type AttemptPlace, checkHome, readEnvironment, readStops, readTask } from "../journal/index.ts";
-import { type Allocation, LOCAL_LIMIT_END, LOCAL_REF, MARK, parseLocalRef } from "../schedulers/index.ts";
+import { type Allocation, LOCAL_LIMIT_END, LOCAL_REF, MARK, markQuery, parseLocalRef } from "../schedulers/index.ts";
 import { RunningApplication } from "./application.ts";
 import { openAttempt } from "./attempt.ts";
 import { runBody } from "./body.ts";
@@ -196,7 +196,7 @@ class Start {
     const window = windowOf(this.#limitAtMs, withMargin(this.#spec, NO_SAVES, limitMs));
     const application = new RunningApplication(started, {
       query: {
-        mark: { name: MARK, value: this.#mark },
+        mark: markQuery(this.#mark),
         ...(onSlurm ? { alsoEnv: { SLURM_JOB_ID: id } } : {}),
         cgroup,
         exclude: guardian === null ? [] : [guardian.pid],

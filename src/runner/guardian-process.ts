@@ -1,12 +1,13 @@
 /** `guardian`: called by Slurm's batch script when the runner died without a testimony. */
 import { join } from "node:path";
-import { advance, markOf, openWorld } from "../chain/index.ts";
+import { markOf, openWorld } from "../chain/index.ts";
 import { findMembers, type MemberQuery, pooledFolder, processRef, sweep, termAll } from "../host/index.ts";
 import { checkHome } from "../journal/index.ts";
-import { MARK } from "../schedulers/index.ts";
+import { markQuery } from "../schedulers/index.ts";
 import { openAttempt } from "./attempt.ts";
 import { guardAfterDeath } from "./guardian.ts";
 import { attemptLog } from "./log.ts";
+import { seeThatItGoesOn } from "./mover.ts";
 import { withReserve } from "./reserve.ts";
 
 export async function guardianProcess(attemptFolder: string): Promise<void> {
@@ -22,7 +23,7 @@ export async function guardianProcess(attemptFolder: string): Promise<void> {
   const query: MemberQuery = {
     roots: [],
     session: null,
-    mark: { name: MARK, value: markOf(uuid, place) },
+    mark: markQuery(markOf(uuid, place)),
     ...(allocation === null || spec.scheduler === "local" ? {} : { alsoEnv: { SLURM_JOB_ID: allocation.id } }),
     cgroup: allocation?.cgroup ?? null,
     // The batch script that waits for us.
@@ -42,6 +43,6 @@ export async function guardianProcess(attemptFolder: string): Promise<void> {
     // The batch system counts for itself.
     usage: () => ({ cpuUserMs: null, cpuSystemMs: null }),
   });
-  // Its own end is settled by the next attempt, which sees the final state: there must be one.
-  await advance(world, place.task, { me: place.number, topUp: true, ahead: Math.max(1, spec.ahead) });
+  // Its own end is settled by the next attempt, or by the submitter, which sees the final state: there must be one.
+  await seeThatItGoesOn({ world, place, spec });
 }

@@ -41,12 +41,21 @@ describe("what is started", () => {
   });
 
   it("gets the job's environment, then the user's, then the contract, and no facts of another attempt", () => {
-    const base = { PATH: "/bin", A: "base", STINT_DEADLINE: "1", STINT_MARK: "x", STINT_LOCAL_REF: "y" };
+    const of = {
+      STINT_DEADLINE: "1",
+      STINT_MARK: "x",
+      STINT_MARK_JOB: "6",
+      STINT_JOB_FOLDER: "/j",
+      STINT_LOCAL_REF: "y",
+    };
+    const base = { PATH: "/bin", A: "base", SLURM_JOB_ID: "7", ...of };
     expect(launchEnvironment(base, spec({ env: { A: "user", B: "user" } }), { B: "contract" }, "m/0/1")).toEqual({
       PATH: "/bin",
       A: "user",
       B: "contract",
+      SLURM_JOB_ID: "7",
       STINT_MARK: "m/0/1",
+      STINT_MARK_JOB: "7",
     });
   });
 
@@ -55,6 +64,7 @@ describe("what is started", () => {
     expect(Object.entries(launchEnvironment(odd, spec({}), {}, "m"))).toEqual([
       ["__proto__", "x"],
       ["STINT_MARK", "m"],
+      ["STINT_MARK_JOB", ""],
     ]);
     expect(Object.entries(launchEnvironment({}, spec({ env: odd }), {}, "m"))).toContainEqual(["__proto__", "x"]);
   });

@@ -1,7 +1,7 @@
 /** From the specification to what is started: argument vector and environment of the application. */
 import { type Command, type JobSpec, quoteShell } from "../core/index.ts";
 import { type JobPlace, scriptCopy } from "../journal/index.ts";
-import { MARK } from "../schedulers/index.ts";
+import { MARK, MARK_JOB } from "../schedulers/index.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -38,7 +38,8 @@ export function launchEnvironment(
   contract: Environment,
   mark: string,
 ): Readonly<Record<string, string>> {
-  const all = { ...without(base), ...spec.env, ...contract, [MARK]: mark };
+  // sbatch hands all of this on to a job of its own: beside the mark stands the job that the mark is good for.
+  const all = { ...without(base), ...spec.env, ...contract, [MARK]: mark, [MARK_JOB]: base.SLURM_JOB_ID ?? "" };
   // Never name by name into an object: a variable may be called __proto__.
   return Object.fromEntries(Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined));
 }
@@ -48,4 +49,4 @@ function without(base: Environment): Environment {
   return Object.fromEntries(Object.entries(base).filter(([name]) => !OF_AN_ATTEMPT.test(name)));
 }
 
-const OF_AN_ATTEMPT = /^STINT_(LOCAL_.*|MARK|JOB_ID|TASK_ID|ATTEMPT|DEADLINE|RESUME)$/;
+const OF_AN_ATTEMPT = /^STINT_(LOCAL_.*|MARK|MARK_JOB|JOB_ID|JOB_FOLDER|TASK_ID|ATTEMPT|DEADLINE|RESUME)$/;

@@ -28,7 +28,7 @@ export {
 } from "./sacct.ts";
 export { type BatchJob, filePattern, limitMinutes, parseSbatch, sbatchArguments } from "./sbatch.ts";
 export { type ControllerConfig, type NodeCondition, nodesTogether, parseConfig, parseNodes } from "./scontrol.ts";
-export { parseRuntimeFailed, RUNTIME_FAILED, type ScriptParts, scriptText } from "./script.ts";
+export { parseRuntimeFailed, RUNTIME_FAILED, type ScriptParts, scriptText, submitterScriptText } from "./script.ts";
 export { scriptWarnings } from "./script-warnings.ts";
 export { parseSqueue, type QueueRow, SQUEUE_FORMAT } from "./squeue.ts";
 export { type ActivePhase, activePhase, isDoubtfulEnd, isReportedEnd, parseState, type State } from "./states.ts";

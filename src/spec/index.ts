@@ -12,4 +12,3 @@ export { DROPPED_KEY, refusedFlags, type SbatchOption, sbatchOptions } from "./s
 export type { Setting } from "./setting.ts";
 export { type ParsedSiteFile, parseSiteFile, type SiteFile, type SiteValue } from "./site-file.ts";
 export { type FileValue, type ParsedSpecFile, parseSpecFile, type SpecFile } from "./spec-file.ts";
-export type { SubmitterSpec } from "./spec-of.ts";

@@ -158,10 +158,9 @@ export const jobSettings = {
   }),
   mode: setting({
     key: "mode",
-    // The third is on the way: a file may name it, and is refused with that word.
-    kind: { ...choice(["self", "attached", "submitter"]), placeholder: "self|attached" },
+    kind: choice(["self", "attached", "submitter"]),
     flags: ["--mode"],
-    help: "who moves the chain on: the runner alone, or this terminal too",
+    help: "who moves the chain on: the runner alone, this terminal too, or a small Slurm job of its own",
     default: "self",
     group: "attempts",
   }),

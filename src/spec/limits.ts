@@ -1,12 +1,11 @@
 /** What must hold between settings. Each fault is one line with the origins of both sides. */
-import type { JobSpec } from "../core/index.ts";
+import type { JobSpec, SubmitterOptions } from "../core/index.ts";
 import { formatDuration } from "../core/index.ts";
 import { settings } from "./option-table.ts";
 import type { Picker } from "./picker.ts";
-import type { SubmitterSpec } from "./spec-of.ts";
 
 /** A window must be left between the start and the margin before the limit. */
-export function limitErrors(picker: Picker, spec: JobSpec, submitter: SubmitterSpec): readonly string[] {
+export function limitErrors(picker: Picker, spec: JobSpec, submitter: SubmitterOptions): readonly string[] {
   const errors: string[] = [];
   if (spec.limitMs !== null && spec.marginMs !== "auto" && spec.marginMs >= spec.limitMs) {
     errors.push(windowError(picker, "", spec.marginMs, spec.limitMs));
@@ -20,7 +19,9 @@ export function limitErrors(picker: Picker, spec: JobSpec, submitter: SubmitterS
     );
   }
   if (spec.mode === "submitter" && spec.scheduler === "local") {
-    errors.push(`mode submitter (${picker.origins.mode}) needs the scheduler slurm; on local use self or attached`);
+    errors.push(
+      `mode submitter (${picker.origins.mode}) needs the scheduler slurm: on local every attempt has a shepherd that moves the chain; use self or attached`,
+    );
   }
   errors.push(...unknownToLocal(picker, spec));
   return errors;

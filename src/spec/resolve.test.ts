@@ -239,7 +239,7 @@ describe("the environment", () => {
       marginMs: 45_000,
       slurm: { launch: "srun", srunArgs: ["-n", "1"], modules: ["gcc", "anaconda3/2023.07"] },
     });
-    expect(submitter).toEqual({ limitMs: 210_000, marginMs: 30_000, memory: "256M" });
+    expect(submitter).toMatchObject({ limitMs: 210_000, marginMs: 30_000, memory: "256M" });
     for (const name of Object.keys(env).filter((name) => name !== "UNRELATED")) {
       expect(
         notices.filter((notice) => notice.startsWith(name)),

@@ -4,7 +4,7 @@
  * Reads nothing by itself.
  */
 
-import type { Command, JobSpec, Origins, SchedulerName } from "../core/index.ts";
+import type { Command, JobSpec, Origins, SchedulerName, SubmitterOptions } from "../core/index.ts";
 import { formatJobId } from "../core/index.ts";
 import type { Directives, GivenOption } from "./directives.ts";
 import type { FlagValues } from "./flag-option.ts";
@@ -17,7 +17,7 @@ import type { SiteFile } from "./site-file.ts";
 import { underSite } from "./site-rules.ts";
 import { fromFlags, idleNames, insideAttempt, type Sourced, type Sources, sourceOf, visible } from "./sources.ts";
 import type { SpecFile } from "./spec-file.ts";
-import { absolute, type Chosen, type SubmitterSpec, specOf, submitterOf } from "./spec-of.ts";
+import { absolute, type Chosen, specOf, submitterOf } from "./spec-of.ts";
 
 export interface ResolveInput {
   /** From `parseFlags` with `settingFlags`. */
@@ -61,7 +61,7 @@ export type Resolution =
       /** `/user/name`. */
       readonly job: string;
       readonly spec: JobSpec;
-      readonly submitter: SubmitterSpec;
+      readonly submitter: SubmitterOptions;
       /** By the setting's key; a variable for the application as `env.NAME`. */
       readonly origins: Origins;
       /** To be shown: each environment name that was used, and what was given and is not used. */
@@ -85,7 +85,7 @@ export function resolveSpec(input: ResolveInput): Resolution {
   const env = chooseVariables(picker);
   // Without a command there will be no spec; the rest is read all the same, so that all errors are found at once.
   const resolved = specOf(picker, input, { scheduler, command: command ?? { kind: "shell", text: "" }, cwd, env });
-  const submitter = submitterOf(picker);
+  const submitter = submitterOf(picker, resolved);
   const wishes = sbatchWishes(sources, batch?.directives ?? null, scheduler);
   const { spec, ...under } = underSite(picker, resolved, input.site ?? null);
   const errors = [...wishes.errors, ...picker.errors, ...under.errors];
@@ -95,7 +95,7 @@ export function resolveSpec(input: ResolveInput): Resolution {
   return {
     kind: "resolved",
     job: formatJobId({ user: input.user, path: [spec.name] }),
-    spec,
+    spec: spec.mode === "submitter" ? { ...spec, submitter } : spec,
     submitter,
     origins: picker.origins,
     notices: [...picker.notices, ...under.notices, ...idleNames(sources), ...unusedNotices(picker, spec, batch)],

@@ -59,11 +59,13 @@ export function stintName(of: Setting<unknown>): string | null {
 /** What a runner exports, and what belongs to the installation: never settings of a job. */
 export const NEVER_SETTINGS: readonly string[] = [
   "STINT_JOB_ID",
+  "STINT_JOB_FOLDER",
   "STINT_TASK_ID",
   "STINT_ATTEMPT",
   "STINT_DEADLINE",
   "STINT_RESUME",
   "STINT_MARK",
+  "STINT_MARK_JOB",
   "STINT_DIR",
   "STINT_SITE",
   "STINT_DEBUG",

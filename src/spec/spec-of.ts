@@ -1,19 +1,12 @@
 /** The picked values put together: the spec of a job, and of a submitter job. */
 import { isAbsolute, join, normalize } from "node:path";
-import type { Command, JobSpec, SchedulerName, UntilFirstRun } from "../core/index.ts";
+import type { Command, JobSpec, SchedulerName, SubmitterOptions, UntilFirstRun } from "../core/index.ts";
 import { nameFromCommand, parseJobName, RECORD_VERSION, suggestName } from "../core/index.ts";
 import { parseBeginTime } from "./begin-time.ts";
 import { settings } from "./option-table.ts";
 import type { Picker } from "./picker.ts";
 import type { ResolveInput } from "./resolve.ts";
 import { sourceOf, visible } from "./sources.ts";
-
-/** Settings of the submitter job; they count only in mode submitter. */
-export interface SubmitterSpec {
-  readonly limitMs: number | null;
-  readonly marginMs: number;
-  readonly memory: string;
-}
 
 /** What is decided before the rest: defaults and paths follow from it. */
 export interface Chosen {
@@ -106,11 +99,16 @@ export function specOf(
   };
 }
 
-export function submitterOf(picker: Picker): SubmitterSpec {
+/** Settings of the submitter job; they count only in mode submitter. Where it says nothing it goes where the attempts go. */
+export function submitterOf(picker: Picker, { slurm }: Pick<JobSpec, "slurm">): SubmitterOptions {
   return {
     limitMs: finite(picker.required(settings.submitterLimit)),
     marginMs: picker.required(settings.submitterMargin),
     memory: picker.required(settings.submitterMem),
+    partition: picker.optional(settings.submitterPartition) ?? slurm.partition,
+    account: picker.optional(settings.submitterAccount) ?? slurm.account,
+    qos: picker.optional(settings.submitterQos) ?? slurm.qos,
+    sbatch: picker.joined(settings.submitterSbatch),
   };
 }
 

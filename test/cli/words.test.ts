@@ -41,9 +41,8 @@ test("every command explains itself, with examples", async () => {
   ]) {
     const all = (await project.stint(args)).stdout;
     expect(all, args.join(" ")).toContain("--budget-failures");
-    expect(all, args.join(" ")).toContain("--mode self|attached ");
-    // Not there yet.
-    expect(all, args.join(" ")).not.toContain("--submitter");
+    expect(all, args.join(" ")).toMatch(/--mode self\|attached\|submitter$/m);
+    expect(all, args.join(" ")).toContain("--submitter-limit");
   }
   const version = await project.stint(["--version"]);
   expect(version.stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
@@ -81,7 +80,7 @@ test("a faulty spec file is refused with line and column, and nothing is made", 
   expect((await project.stint(["status"])).stdout).toContain("no jobs here yet");
 });
 
-test("an empty file, and a mode that is not there, are refused with what to do", async () => {
+test("an empty file, and a mode that has no place here, are refused with what to do", async () => {
   const project = newProject();
   writeFileSync(join(project.folder, "empty.yaml"), "# nothing\n");
   const empty = await project.stint(["submit", "empty.yaml"]);
@@ -89,10 +88,11 @@ test("an empty file, and a mode that is not there, are refused with what to do",
   expect(empty.stderr).toContain("empty.yaml is empty: it needs at least command:");
   const given = await project.stint(["submit", "--dry-run", "empty.yaml"], { env: { APP_CMD: "true" } });
   expect(given.status, given.stderr).toBe(0);
-  const submitter = ["submit", "--scheduler", "slurm", "--mode", "submitter", "--", "true"];
+  const submitter = ["submit", "--scheduler", "local", "--mode", "submitter", "--", "true"];
   expect(await project.stint(submitter)).toMatchObject({
     status: 2,
-    stderr: "stint: mode submitter is not there in this version: leave --mode out, the chain then moves itself\n",
+    stderr:
+      "stint: mode submitter (flag --mode) needs the scheduler slurm: on local every attempt has a shepherd that moves the chain; use self or attached\n",
   });
 });
 

@@ -13,6 +13,7 @@ import { aliveHere } from "../../host/index.ts";
 import { commandText } from "../../spec/index.ts";
 import { isAtRest, isNothing, type JobOnFile } from "./job-on-file.ts";
 import { inQueue, queueAdvice, queueReason } from "./queue-state.ts";
+import { type SubmitterNow, submitterText } from "./submitter-status.ts";
 
 /**
  * - `running`: an application is (or is about to be) at work.
@@ -31,6 +32,8 @@ export interface StateInput {
   readonly settledStarted: Started | null;
   /** Pid of a process here that attends the chain; null: none. */
   readonly attendedBy: number | null;
+  /** Mode submitter: the one that lives or is queued; null: none is seen. */
+  readonly submitter: SubmitterNow | null;
   readonly nowMs: number;
   readonly nowMonotonicMs: number;
 }
@@ -63,6 +66,13 @@ export function stateOf(job: JobOnFile, input: StateInput, name: string): StateN
   const last = settled?.number ?? null;
   if (input.settledStarted !== null && isHandingOver(input.settledStarted, input.seen))
     return waits(last, `attempt ${last} is handing over`, true);
+  const { submitter } = input;
+  if (submitter !== null)
+    return waits(
+      last,
+      `moved by ${submitterText(submitter, input.nowMs)}`,
+      submitter.phase === "queued" || submitter.phase === "running",
+    );
   if (input.attendedBy !== null) return waits(last, `attended by process ${input.attendedBy}`, false);
   return {
     state: "stranded",

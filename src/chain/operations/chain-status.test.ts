@@ -33,6 +33,7 @@ function job(parts: Partial<JobOnFile>): JobOnFile {
     state: { settled: null, open: [] },
     lastRan: null,
     notStarted: null,
+    submitters: [],
     ...parts,
   };
 }
@@ -65,6 +66,7 @@ const look = (what: JobOnFile, input: Partial<StatusInput> = {}) =>
       firstProgress: null,
       settledStarted: null,
       attendedBy: null,
+      submitter: null,
       nowMs: 1_000_000,
       nowMonotonicMs: 1_000_000,
       ...input,

@@ -20,6 +20,7 @@ import type { JobPlace } from "../../journal/index.ts";
 import { type ChainState, type StateInput, type StateNow, stateOf } from "./chain-state.ts";
 import { isNothing, type JobOnFile } from "./job-on-file.ts";
 import { type QueueState, queueStateOf } from "./queue-state.ts";
+import type { SubmitterNow } from "./submitter-status.ts";
 
 export interface ChainStatus {
   /** `/user/name`. */
@@ -35,6 +36,8 @@ export interface ChainStatus {
   readonly attempt: number | null;
   /** A body, a guardian or a job in the scheduler that will move the chain is seen now. */
   readonly mover: boolean;
+  /** Mode submitter: the one that lives or is queued; null: none, or another mode. */
+  readonly submitter: SubmitterNow | null;
   /** Attempts whose application was allowed to start, the running one included. */
   readonly attempts: number;
   readonly progress: Progress;
@@ -93,6 +96,7 @@ export function statusOf(job: JobOnFile, input: StatusInput, name: string): Chai
     folder: job.place.folder,
     project: job.place.stintFolder,
     ...current,
+    submitter: input.submitter,
     attempts: carry.attempts + (running === null ? 0 : 1),
     progress,
     total: job.spec.total,
@@ -175,6 +179,7 @@ const EMPTY_STATUS: Omit<ChainStatus, "job" | "folder" | "project"> = {
   advice: null,
   attempt: null,
   mover: false,
+  submitter: null,
   attempts: 0,
   progress: { state: "not-configured" },
   total: null,

@@ -31,6 +31,8 @@ function spec(args: readonly string[]) {
   return resolution.spec;
 }
 
+const submitterJob = spec(["--scheduler", "slurm", "--mode", "submitter"]);
+
 const change = (args: readonly string[]) =>
   changeSpec(onFile, parseFlags(args, resumeFlags, { positionals: "anywhere" }).given);
 
@@ -80,11 +82,18 @@ test("every setting that resume offers can be laid over a specification", () => 
     "saved-exits": "75",
     "backoff.first": "1s",
     "backoff.max": "20m",
+    "submitter.limit": "9m",
+    "submitter.margin": "4s",
+    "submitter.mem": "9G",
+    "submitter.sbatch": "--gres=gpu:1",
   };
   for (const { key, flags, placeholder, bare } of resumeFlags) {
     const value = samples[key] ?? (placeholder === "DURATION" ? "11s" : placeholder === "N" ? "7" : "other");
+    const file = key.startsWith("submitter.") ? submitterJob : onFile;
     const word = bare === "always" ? `${flags[0]}` : `${flags[0]}=${value}`;
-    const { changed } = change([word]);
+    const { given } = parseFlags([word], resumeFlags, { positionals: "anywhere" });
+    const { spec: now, changed } = changeSpec(file, given);
+    expect(JSON.stringify(now), word).not.toBe(JSON.stringify(file));
     expect(changed, word).toEqual([key]);
   }
 });
@@ -116,4 +125,12 @@ test("the site's rules count for what is changed, and its defaults for nothing",
   expect(now).toEqual({ ...onFile, ahead: 1, limitMs: 8_000 });
   expect(notices).toEqual(["ahead 9 (flag --ahead) becomes 1: the site's rule (/etc/stint.yaml:1)"]);
   expect(origins).toEqual({ limit: "flag --limit", ahead: "/etc/stint.yaml:1, the site's rule" });
+});
+
+test("settings of the submitter's job change in mode submitter alone", () => {
+  expect(() => change(["--submitter-mem", "1G"])).toThrow("submitter.mem: this job is in mode self");
+  const { given } = parseFlags(["--submitter-limit", "UNLIMITED"], resumeFlags, { positionals: "anywhere" });
+  expect(changeSpec(submitterJob, given).spec.submitter).toEqual({ ...submitterJob.submitter, limitMs: null });
+  const short = parseFlags(["--submitter-limit", "30s"], resumeFlags, { positionals: "anywhere" });
+  expect(() => changeSpec(submitterJob, short.given)).toThrow(/submitter.margin 1m \(on file\) is not below/);
 });

@@ -27,9 +27,7 @@ const FIXED = new Set(["name", "command", "cwd", "checkpoint.path", "scheduler",
 const FIRST = new Set(["begin", "slurm.dependency", "slurm.hold"]);
 
 /** What may change between two attempts of one job: everything but what makes it this job. */
-export const resumeFlags: readonly FlagOption[] = settingFlags.filter(
-  ({ key }) => !FIXED.has(key) && !FIRST.has(key) && !key.startsWith("submitter."),
-);
+export const resumeFlags: readonly FlagOption[] = settingFlags.filter(({ key }) => !FIXED.has(key) && !FIRST.has(key));
 
 /** Throws StintError `usage` for values that cannot be read or do not go together (margin and limit). */
 export function changeSpec(onFile: JobSpec, flags: FlagValues, site: SiteFile | null = null): ChangedSpec {
@@ -65,6 +63,9 @@ function impliedBy(spec: JobSpec): ReadonlyMap<string, { readonly text: string; 
   const values: [string, string | null][] = [
     ["name", spec.name],
     ["scheduler", spec.scheduler],
+    ["mode", spec.mode],
+    ["submitter.limit", spec.submitter?.limitMs == null ? null : formatDuration(spec.submitter.limitMs)],
+    ["submitter.margin", spec.submitter === undefined ? null : formatDuration(spec.submitter.marginMs)],
     ["limit", spec.limitMs === null ? null : formatDuration(spec.limitMs)],
     ["margin", spec.marginMs === "auto" ? "auto" : formatDuration(spec.marginMs)],
     ["checkpoint.path", spec.checkpoint?.path ?? null],
@@ -150,6 +151,7 @@ const UNLIMITED = "--time=UNLIMITED";
 
 const SECTIONS = {
   slurm: { mem: "memory" },
+  submitter: { mem: "memory", limit: "limitMs", margin: "marginMs" },
   budgets: { wall: "wallMs" },
   timing: {},
 } as const;
@@ -157,11 +159,12 @@ const SECTIONS = {
 /** `slurm.cpus-per-task` → `slurm.cpusPerTask`, `timing.poll` → `timing.pollMs`. Null: no such part of a specification. */
 function takerOf(key: string): Taker | null {
   const [section = "", name = ""] = key.split(".");
-  if (section !== "slurm" && section !== "budgets" && section !== "timing") return null;
+  if (section !== "slurm" && section !== "submitter" && section !== "budgets" && section !== "timing") return null;
   const renamed: Readonly<Record<string, string>> = SECTIONS[section];
   const camel = name.replaceAll(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
   const field = renamed[name] ?? (section === "timing" ? `${camel}Ms` : camel);
   return (now, file) => {
+    if (file[section] === undefined) throw new StintError("usage", `${key}: this job is in mode ${file.mode}`);
     const from = now[section] as unknown as Readonly<Record<string, unknown>>;
     if (!(field in from)) throw new StintError("usage", `${key} cannot be changed for a job that is on file`);
     return { [section]: { ...file[section], [field]: from[field] } };

@@ -12,8 +12,10 @@ import {
   type SpecRevision,
   type Started,
   type Stops,
+  type SubmitterRecords,
   standingDecision,
   stopInForce,
+  submitterRef,
 } from "../../core/index.ts";
 import type { Folder } from "../../host/index.ts";
 import {
@@ -23,6 +25,7 @@ import {
   readRecord,
   readSpec,
   readStops,
+  readSubmitters,
   readTask,
   type TaskState,
   taskPlace,
@@ -40,6 +43,8 @@ export interface JobOnFile {
   readonly lastRan: TaskState["settled"];
   /** Why the application of that attempt could not be started at all; null: it could, or nobody is asked to look. */
   readonly notStarted: string | null;
+  /** Mode submitter: from the newest started one upwards. */
+  readonly submitters: readonly SubmitterRecords[];
 }
 
 /** Reads a job's records. Null: its submit never came to its end. Throws JournalError. */
@@ -54,7 +59,8 @@ export async function readJob(folder: Folder, place: JobPlace): Promise<JobOnFil
   const { spec } = found.revision;
   const lastRan = await newestThatRan(folder, place, state.settled);
   const notStarted = finished ? null : await whyNotStarted(folder, place, lastRan);
-  return { place, spec, revision, submittedAtMs, stops, state, lastRan, notStarted };
+  const submitters = finished || spec.mode !== "submitter" ? [] : await readSubmitters(folder, place);
+  return { place, spec, revision, submittedAtMs, stops, state, lastRan, notStarted, submitters };
 }
 
 /** Over or held by its newest settlement, with nothing left above it: no process and no scheduler need be asked. */
@@ -70,7 +76,8 @@ export function isAtRest(job: JobOnFile): boolean {
 export function refsOf(job: JobOnFile): readonly Ref[] {
   const refs = job.state.open.map(refOf);
   const settledRef = job.state.settled?.record.evidence.ref ?? null;
-  return [...refs, settledRef].filter((ref): ref is Ref => ref !== null);
+  const submitters = job.submitters.filter(({ ended }) => ended === null).map(submitterRef);
+  return [...refs, settledRef, ...submitters].filter((ref): ref is Ref => ref !== null);
 }
 
 /** Withdrawn, or a folder without a claim: nothing that could move or run. */

@@ -2,9 +2,10 @@
 import { join } from "node:path";
 import type { JobSpec } from "../../core/index.ts";
 import { realClock } from "../../host/index.ts";
-import { attemptPlace, type JobPlace, taskPlace } from "../../journal/index.ts";
+import { attemptPlace, type JobPlace, submitterPlace, taskPlace } from "../../journal/index.ts";
 import { sbatchArguments } from "../../slurm/index.ts";
-import { openWorld, scriptFor } from "../open-world.ts";
+import { openWorld, scriptFor, submitterScriptFor } from "../open-world.ts";
+import { submitterJob, submitterName } from "../submitters.ts";
 import type { World } from "../world.ts";
 import type { Project } from "./project.ts";
 
@@ -61,6 +62,33 @@ function handOver(place: JobPlace, spec: JobSpec, number: number): readonly stri
     after: Array.from({ length: number - 1 }, (_, index) => `JOB${index + 1}`),
   });
   return ["sbatch", ...words];
+}
+
+/** The same for the first submitter, and its script; null: the job is in another mode. */
+export function firstSubmitter(
+  place: JobPlace,
+  spec: JobSpec,
+): { readonly handOver: readonly string[]; readonly script: string } | null {
+  if (spec.submitter === undefined) return null;
+  const submitter = submitterPlace(place, 1);
+  const handOver = sbatchOf(submitter.folder, submitterName(spec), submitterJob(spec, spec.submitter));
+  return { handOver, script: submitterScriptFor(submitter, spec) };
+}
+
+function sbatchOf(folder: string, jobName: string, { slurm, limitMs }: JobSpec): readonly string[] {
+  const script = join(folder, "script.sh");
+  const job = {
+    script,
+    attemptFolder: folder,
+    jobName,
+    slurm,
+    limitMs,
+    delayMs: null,
+    dependency: null,
+    hold: false,
+    after: [],
+  };
+  return ["sbatch", ...sbatchArguments(job)];
 }
 
 function debugLog(line: string): void {

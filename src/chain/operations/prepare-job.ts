@@ -17,6 +17,7 @@ import { loadSite } from "../site.ts";
 import { allocationHere } from "./allocation-here.ts";
 import { StintError } from "./errors.ts";
 import { jobSource, usage, usageError } from "./job-source.ts";
+import { parentHere } from "./parent-job.ts";
 import { currentUser, type Where } from "./project.ts";
 import { findRuntime, type RuntimeBundle } from "./runtime-bundle.ts";
 
@@ -30,7 +31,7 @@ export interface PrepareInput extends Where {
 }
 
 export interface PreparedJob {
-  /** `/user/name`. */
+  /** `/user/name`; inside an attempt that of a child of its job. */
   readonly job: string;
   readonly spec: JobSpec;
   readonly origins: Origins;
@@ -89,6 +90,7 @@ export async function prepareJob(input: PrepareInput): Promise<PreparedJob> {
   refuse(notYet(resolution.spec, resolution.origins));
   // A job for Slurm itself asks nobody here.
   const around = resolution.spec.scheduler === "local" ? await allocationHere(input.environment) : null;
+  const parent = parentHere(input);
   const bounded = withAllocation(resolution.spec, resolution.origins, around);
   const notices = [
     ...(source.kind === "batch" ? source.notices : []),
@@ -96,9 +98,10 @@ export async function prepareJob(input: PrepareInput): Promise<PreparedJob> {
     ...blindLimit(resolution.spec),
     ...likelyJson(resolution.spec, resolution.origins),
     ...bounded.notices,
+    ...(parent.kind === "lost" ? [`${parent.why}: this is submitted as a job of its own, not as a child`] : []),
   ];
   return {
-    job: resolution.job,
+    job: parent.kind === "parent" ? `${parent.place.id}/${bounded.spec.name}` : resolution.job,
     spec: bounded.spec,
     origins: bounded.origins,
     notices,
@@ -116,8 +119,6 @@ function notYet(spec: JobSpec, origins: Origins): readonly string[] {
   if (rule !== null) errors.push(`${labelOf("checkpoint.progress", origins)}: ${rule}`);
   // It is the same folder on all nodes; without it every attempt would fail at its start.
   if (!isFolder(spec.cwd)) errors.push(`${labelOf("cwd", origins)}: there is no folder ${spec.cwd}`);
-  if (spec.mode === "submitter")
-    errors.push("mode submitter is not there in this version: leave --mode out, the chain then moves itself");
   return errors;
 }
 

@@ -4,7 +4,7 @@ import { userInfo } from "node:os";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { quoteCommand, suggestName } from "../../core/index.ts";
 import { blockingFolder, errorCode, type Folder } from "../../host/index.ts";
-import type { JobPlace } from "../../journal/index.ts";
+import { type JobPlace, placeOfJobFolder } from "../../journal/index.ts";
 import { StintError } from "./errors.ts";
 
 /** Where an operation is asked for. */
@@ -24,7 +24,8 @@ export interface Project {
 }
 
 /**
- * The project of a folder: the nearest `.stint` upwards, or what `STINT_DIR` names. Null: none is there. Throws StintError
+ * The project of a folder: what `STINT_DIR` names, else that of the attempt that this is typed in, else the nearest `.stint`
+ * upwards. Null: none is there. Throws StintError
  * `usage` where `STINT_DIR` names what can never be one.
  */
 export function findProject(where: Where): Project | null {
@@ -98,6 +99,8 @@ function theProject(stintFolder: string): Project {
 function stintFolderOf({ cwd, environment }: Where): string {
   const named = environment.STINT_DIR ?? "";
   if (named !== "") return usableFolder(named, isAbsolute(named) ? resolve(named) : resolve(cwd, named));
+  const ofAttempt = placeOfJobFolder(environment.STINT_JOB_FOLDER ?? "");
+  if (ofAttempt !== null && isFolder(ofAttempt.stintFolder)) return ofAttempt.stintFolder;
   for (let folder = cwd; ; folder = dirname(folder)) {
     const candidate = join(folder, ".stint");
     if (isFolder(candidate)) return candidate;

@@ -29,9 +29,11 @@ import { shortName } from "./job-name.ts";
 import { type JobOnFile, readJob } from "./job-on-file.ts";
 import { personHere, requireReserve, resumeStop, revisionOf } from "./job-records.ts";
 import { forgetWorld, worldOf } from "./job-world.ts";
+import { descendantsOf } from "./parent-job.ts";
 import { type Project, requireOwnJob } from "./project.ts";
 import { planSetAside, type SetAside, setAside } from "./set-aside.ts";
 import { chainStatus, jobTable } from "./status.ts";
+import { requireSubmitter } from "./submitter-job.ts";
 
 export interface ResumeRequest {
   /** Settings to change, as `parseFlags` with `resumeFlags` gives them. */
@@ -123,6 +125,10 @@ export async function resumeJob(project: Project, place: JobPlace, request: Resu
   if (!asks && change.changed.length === 0) return { kind: "goes-on", status: before, changed: [] };
   if (change.changed.length > 0) await withdrawQueued(project, job, change.spec);
   await go(project, place, going.spec, request);
+  const { signal, onWait } = request;
+  const patienceMs = Math.min(request.patienceMs ?? PATIENCE_MS, 60_000);
+  await requireSubmitter(project, place, going.spec, { basis: "resume", patienceMs, signal, onWait });
+  if (stopInForce(job.stops) !== null) await resumeChildren(project, place, request);
   const status = await chainStatus(project, place);
   const { changed } = change;
   return asks ? { kind: "resumed", status, changed, setAside: planned } : { kind: "goes-on", status, changed };
@@ -226,6 +232,23 @@ async function boundHere(
   for (const notice of bounded.notices) onNotice?.(notice);
   requireTimeLeft(project, job.place, bounded.spec, job.state.settled?.record.carry.saves ?? NO_SAVES);
   return { ...change, spec: bounded.spec, origins: bounded.origins };
+}
+
+/** What stopped with its parent goes on with it. One that cannot is named, and keeps nobody from going on. */
+async function resumeChildren(project: Project, place: JobPlace, request: ResumeRequest): Promise<void> {
+  const { environment, signal, onNotice } = request;
+  for (const child of await descendantsOf(project, place)) {
+    if ((await chainStatus(project, child)).state !== "stranded") continue;
+    try {
+      await resumeJob(project, child, {
+        ...(environment === undefined ? {} : { environment }),
+        ...(signal === undefined ? {} : { signal }),
+        ...(onNotice === undefined ? {} : { onNotice }),
+      });
+    } catch (error) {
+      onNotice?.(`${shortName(project, child.id)} does not go on: ${toStintError(error).message}`);
+    }
+  }
 }
 
 /** Queued successors were submitted with the old settings: new numbers take their place. */

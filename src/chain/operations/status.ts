@@ -9,7 +9,9 @@ import { attendedBy } from "./driver-record.ts";
 import { shortName } from "./job-name.ts";
 import { isAtRest, type JobOnFile, readJob, readSettledStarted, refsOf } from "./job-on-file.ts";
 import { worldOf } from "./job-world.ts";
+import { descendantsOf } from "./parent-job.ts";
 import { ownerUid, type Project, requireOwnJob } from "./project.ts";
+import { submitterNow } from "./submitter-status.ts";
 
 /** A chain that looks stranded is looked at again this much later: a claim may just have been on its way. */
 const LOOK_AGAIN_MS = 300;
@@ -47,17 +49,37 @@ export async function jobTables(projects: readonly Project[], options: StatusOpt
   };
 }
 
-/** One job. Throws JournalError where its records cannot be used. */
-export async function chainStatus(
+/**
+ * One job with its children and theirs, in the same order as a table of jobs, with one question to Slurm for all. Throws
+ * JournalError where the job's own records cannot be used.
+ */
+export async function familyStatus(
   project: Project,
   place: JobPlace,
   options: StatusOptions = {},
-): Promise<ChainStatus> {
+): Promise<{ readonly status: ChainStatus; readonly children: readonly ChainStatus[] }> {
+  const below = await descendantsOf(project, place);
+  const round = newRound(options);
+  if (below.length === 0) return { status: await statusIn(project, place, round), children: [] };
+  const all = await statusesOf(
+    [place, ...below].map((one) => ({ project, place: one })),
+    round,
+  );
+  // Read again with what the round has learned: a job whose own records cannot be used is an error here, not a row.
+  return { status: await statusIn(project, place, round), children: all.slice(1).sort(byUrgency) };
+}
+
+/** One job. Throws JournalError where its records cannot be used. */
+export function chainStatus(project: Project, place: JobPlace, options: StatusOptions = {}): Promise<ChainStatus> {
+  return statusIn(project, place, newRound(options));
+}
+
+async function statusIn(project: Project, place: JobPlace, round: Round): Promise<ChainStatus> {
   const name = shortName(project, place.id);
   const job = await readJob(project.folder, place);
   if (job === null) return unfinishedStatus(place, name);
   if (isAtRest(job)) return sane(statusOf(job, atRest(), name));
-  const [status] = await statusesOf([{ project, place }], newRound(options));
+  const [status] = await statusesOf([{ project, place }], round);
   return status ?? unfinishedStatus(place, name);
 }
 
@@ -182,6 +204,7 @@ async function inputFor(project: Project, job: JobOnFile, seen: ReadonlyMap<Ref,
     firstProgress: await firstProgress(project.folder, job),
     settledStarted: await readSettledStarted(project.folder, job),
     attendedBy: await attendedBy(project.folder, job.place),
+    submitter: await submitterNow(project.folder, job, seen, realClock.nowMs()),
   };
 }
 
@@ -208,6 +231,7 @@ function atRest(): StatusInput {
     firstProgress: null,
     settledStarted: null,
     attendedBy: null,
+    submitter: null,
     nowMs: realClock.nowMs(),
     nowMonotonicMs: realClock.monotonicMs(),
   };

@@ -28,11 +28,13 @@ import { requireHandedOver } from "./handed-over.ts";
 import { shortName } from "./job-name.ts";
 import { isAtRest, type JobOnFile, readJob } from "./job-on-file.ts";
 import { ensureEnvironment, personHere, requireReserve, resumeStop, revisionOf } from "./job-records.ts";
-import { firstHandOver, firstScript, forgetWorld, successorHandOvers, worldOf } from "./job-world.ts";
+import { firstHandOver, firstScript, firstSubmitter, forgetWorld, successorHandOvers, worldOf } from "./job-world.ts";
 import { rememberProject } from "./known-projects.ts";
+import { requireParentGoesOn } from "./parent-job.ts";
 import { type Project, projectForSubmit, requireOwn, requireOwnJob, type Where } from "./project.ts";
 import { installRuntime, type RuntimeBundle } from "./runtime-bundle.ts";
 import { chainStatus } from "./status.ts";
+import { requireSubmitter } from "./submitter-job.ts";
 
 export interface SubmitRequest extends Where {
   /** `/user/name`, as resolved. */
@@ -77,6 +79,8 @@ export type SubmitResult =
       readonly script: string;
       /** The command that each successor would be handed over by; JOB stands for ids that are not known yet. */
       readonly successors: readonly (readonly string[])[];
+      /** The same for its first submitter; null: it is in another mode. */
+      readonly submitter: { readonly handOver: readonly string[]; readonly script: string } | null;
     };
 
 /** Where the scheduler says "not now", it is asked again for this long. */
@@ -98,6 +102,7 @@ export async function submitJob(request: SubmitRequest): Promise<SubmitResult> {
   const name = place.id.split("/").at(-1) ?? request.spec.name;
   const spec: JobSpec = { ...request.spec, name };
   if (await isGivenUp(request)) return { kind: "given-up", job: place.id };
+  await requireParentGoesOn(project, place);
   const there = await readJob(project.folder, place);
   if (there !== null && request.dryRun !== true) await rememberProject(request, project.stintFolder);
   if (there !== null) return again(project, there, { ...request, spec });
@@ -113,6 +118,7 @@ export async function submitJob(request: SubmitRequest): Promise<SubmitResult> {
       handOver: firstHandOver(place, spec),
       script: firstScript(place, spec),
       successors: successorHandOvers(place, spec),
+      submitter: firstSubmitter(place, spec),
     };
   requireTimeLeft(project, place, spec, NO_SAVES);
   if (await isGivenUp(request)) return { kind: "given-up", job: place.id };
@@ -213,18 +219,35 @@ async function settle(
   // A drain would wait for the same scheduler: who interrupts is told what is left instead.
   const isLost = cutShort && (await handOver(world, taskPlace(place, 0))) === "unreachable";
   if (!goesOn || isLost || driven.kind === "unreachable") await requireHandedOver(world, project, place, driven);
+  await requireFirstSubmitter(project, place, spec, request);
   return { kind, status: await chainStatus(project, place) };
+}
+
+/** How long a person waits for a submitter that is refused for now: the first attempt, which is on its way, can make one too. */
+const SUBMITTER_PATIENCE_MS = 60_000;
+
+/** Mode submitter. After a lasting no to its submitter a new job is taken back as a whole. */
+async function requireFirstSubmitter(
+  project: Project,
+  place: JobPlace,
+  spec: JobSpec,
+  request: SubmitRequest,
+): Promise<void> {
+  const patienceMs = Math.min(request.patienceMs ?? PATIENCE_MS, SUBMITTER_PATIENCE_MS);
+  const { signal, onWait } = request;
+  try {
+    await requireSubmitter(project, place, spec, { basis: "first", patienceMs, signal, onWait });
+  } catch (error) {
+    if (error instanceof StintError && error.code === "refused-by-scheduler")
+      await takeBackUnrun(project, place, error.message);
+    throw error;
+  }
 }
 
 /** After a lasting no nothing will ever run: the claim is withdrawn, and the same name may be typed again, corrected. */
 async function requireAccepted(project: Project, place: JobPlace, driven: Driven): Promise<void> {
   if (driven.kind !== "refused") return;
-  const job = await readJob(project.folder, place);
-  if (job !== null && (job.state.settled?.record.carry.attempts ?? 0) === 0) {
-    await createStop(project.folder, place, { ...resumeStop(project, driven.error), kind: "drain" });
-    await driveUntilGoing(await worldOf(project, place, job.spec), taskPlace(place, 0), { patienceMs: 5_000 });
-    forgetWorld(place);
-  }
+  await takeBackUnrun(project, place, driven.error);
   throw new StintError(
     "refused-by-scheduler",
     `the scheduler refuses ${shortName(project, place.id)}: ${driven.error}`,
@@ -232,4 +255,13 @@ async function requireAccepted(project: Project, place: JobPlace, driven: Driven
       hint: "nothing runs; correct it and submit again under the same name",
     },
   );
+}
+
+/** A job of which nothing has run yet is drained, with the reason on file. */
+async function takeBackUnrun(project: Project, place: JobPlace, why: string): Promise<void> {
+  const job = await readJob(project.folder, place);
+  if (job === null || (job.state.settled?.record.carry.attempts ?? 0) > 0) return;
+  await createStop(project.folder, place, { ...resumeStop(project, why), kind: "drain" });
+  await driveUntilGoing(await worldOf(project, place, job.spec), taskPlace(place, 0), { patienceMs: 5_000 });
+  forgetWorld(place);
 }

@@ -3,7 +3,7 @@ import {
   accountConflictsOf,
   attemptTable,
   type ChainStatus,
-  chainStatus,
+  familyStatus,
   findJob,
   findProject,
   gatherForLook,
@@ -80,19 +80,23 @@ export const command: CliCommand = {
     }
     const project = requireProject(here());
     const place = await findJob(project, name);
-    const status = await chainStatus(project, place, options);
-    const exit = status.state === "stranded" ? 1 : 0;
+    const { status, children } = await familyStatus(project, place, options);
+    const exit = [status, ...children].some(({ state }) => state === "stranded") ? 1 : 0;
     if (on("csv")) {
       terminal.out(on("attempts") ? attemptCsv(await attemptTable(project, place)) : jobCsv([status]));
       return exit;
     }
     if (options.asks) await gatherForLook(project, place, status);
     if (on("json")) {
-      terminal.out(toJson(await jsonOf(project, place, status, on("spec"))));
+      terminal.out(toJson({ ...(await jsonOf(project, place, status, on("spec"))), children }));
       return exit;
     }
     terminal.out(...statusLines(status, shortName(project, place.id), terminal));
     terminal.out(...conflictLines(await accountConflictsOf(project, place)));
+    if (children.length > 0) {
+      terminal.out("", "children");
+      terminal.out(...jobLines(children, (child) => shortName(project, child.job), terminal));
+    }
     if (on("attempts")) {
       terminal.out("");
       terminal.out(...attemptLines(await attemptTable(project, place)));
