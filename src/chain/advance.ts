@@ -104,8 +104,8 @@ export function policyOf(spec: JobSpec, ownerUid: number): Policy {
     backoffMaxMs: spec.backoffMaxMs,
     limitMs: spec.limitMs,
     marginMs: spec.marginMs,
-    // Absent in a specification of an older version.
-    allocationEndAtMs: spec.allocationEndAtMs ?? null,
+    // Absent in a specification of an older version. A job of Slurm's own outlives the allocation that it was typed in.
+    allocationEndAtMs: spec.scheduler === "local" ? (spec.allocationEndAtMs ?? null) : null,
     ownerUid,
   };
 }

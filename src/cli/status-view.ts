@@ -89,7 +89,7 @@ const MOST_CONFLICTS = 3;
 
 /** What is kept back for saving in the running attempt, and what saving has taken so far. */
 function marginText({ marginMs, windowEndAtMs, saves }: ChainStatus): string {
-  const measured = saves.recentMs.length > 0 || saves.tooShortMs !== null ? savesText(saves) : "";
+  const measured = saves.length > 0 ? savesText(saves) : "";
   const inForce = marginMs === null || windowEndAtMs === null ? "" : span(marginMs);
   return [inForce, measured].filter((part) => part !== "").join("; ");
 }

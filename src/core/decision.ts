@@ -1,6 +1,6 @@
 /** What follows from a verdict: budgets, back-off and holds (design §5, "Endless loops end"). Pure arithmetic. */
 import { withinAllocation } from "./allocation-bound.ts";
-import { NO_SAVES, noteSaving, type Saving } from "./margin.ts";
+import { NO_SAVES, noteSaving, type Saves, type Saving } from "./margin.ts";
 import { type Progress, progressValue } from "./progress.ts";
 import type { Carry, Decision, Policy, Verdict, WithdrawReason } from "./records.ts";
 import type { Course } from "./verdict.ts";
@@ -17,7 +17,7 @@ export const EMPTY_CARRY: Carry = {
   highWater: null,
   cpuUserMs: 0,
   cpuSystemMs: 0,
-  saves: NO_SAVES,
+  recentSaves: NO_SAVES,
 };
 
 /**
@@ -34,8 +34,8 @@ export interface Spent {
   readonly ranMs: number | null;
   readonly cpuUserMs: number | null;
   readonly cpuSystemMs: number | null;
-  /** How it took our TERM, with the margin in force; null: nothing to learn. */
-  readonly saving: (Saving & { readonly marginMs: number }) | null;
+  /** How it took our TERM; null: nothing to learn. */
+  readonly saving: Saving | null;
 }
 
 /** The carry after an attempt whose application was allowed to start. */
@@ -56,12 +56,12 @@ export function spend(before: Carry, spent: Spent): Carry {
     neverRan: 0,
     inARow: base.inARow,
     highWater: above ? progressValue(progress) : base.highWater,
-    saves: savesAfter(before, spent),
+    recentSaves: savesAfter(before, spent),
   };
 }
 
-function savesAfter({ saves = NO_SAVES }: Carry, { saving }: Spent): NonNullable<Carry["saves"]> {
-  return saving === null ? saves : noteSaving(saves, saving, saving.marginMs);
+function savesAfter({ recentSaves = NO_SAVES }: Carry, { saving, progress }: Spent): Saves {
+  return saving === null ? recentSaves : noteSaving(recentSaves, saving, progress);
 }
 
 export interface DecisionInput {
@@ -78,7 +78,7 @@ export interface DecisionInput {
 
 /** Decides after an attempt that was allowed to start. */
 export function decide(input: DecisionInput): Decision {
-  return withinAllocation(decideAlone(input), input.policy, input.carry.saves ?? NO_SAVES, input.nowMs);
+  return withinAllocation(decideAlone(input), input.policy, input.carry.recentSaves ?? NO_SAVES, input.nowMs);
 }
 
 function decideAlone(input: DecisionInput): Decision {
@@ -160,7 +160,7 @@ export function decideNeverRan(input: NeverRanInput): { readonly decision: Decis
   const notOurs = NOT_OURS.has(reason);
   const carry: Carry = notOurs ? { ...input.carry, neverRan: input.carry.neverRan + 1 } : input.carry;
   const answer = (decision: Decision) => ({
-    decision: withinAllocation(decision, policy, carry.saves ?? NO_SAVES, nowMs),
+    decision: withinAllocation(decision, policy, carry.recentSaves ?? NO_SAVES, nowMs),
     carry,
   });
   if (below.kind === "finish") return answer(below);

@@ -3,6 +3,7 @@
 export { type AccountTotals, accountConflicts, accountTotals } from "./account.ts";
 export { type AllocationHere, allocationEndText, isWorthStarting, limitWithin } from "./allocation-bound.ts";
 export { EMPTY_CARRY } from "./decision.ts";
+export { definedVariables } from "./environment.ts";
 export {
   formatJobId,
   type JobId,
@@ -49,6 +50,7 @@ export {
   type ProcessRef,
   type Proof,
   type Quarantine,
+  type QuarantineMove,
   RECORD_VERSION,
   type Ref,
   type SchedulerName,

@@ -189,7 +189,7 @@ export interface Carry {
   readonly cpuUserMs: number;
   readonly cpuSystemMs: number;
   /** How long saving took, for the margin. Absent in records of a version that did not measure it. */
-  readonly saves?: Saves;
+  readonly recentSaves?: Saves;
 }
 
 export interface Evidence {
@@ -286,6 +286,8 @@ export interface Stop extends Created {
   readonly note?: string;
   /** A person's word to set the checkpoint aside: first with a drain, and with the resume when it has been done. */
   readonly quarantine?: Quarantine;
+  /** Nonce of such a drain that was refused and that nobody may carry out any more. */
+  readonly voids?: string;
 }
 
 /** What is moved where, and what it was. */
@@ -294,7 +296,16 @@ export interface Quarantine {
   readonly afterAttempt: number;
   /** What the checkpoint said before. */
   readonly progress: Reading;
-  readonly moves: readonly { readonly from: string; readonly to: string }[];
+  readonly moves: readonly QuarantineMove[];
+}
+
+export interface QuarantineMove {
+  /** Absolute, links resolved. */
+  readonly from: string;
+  readonly to: string;
+  /** Of `from`, in decimal: with the time of its last change (nanoseconds of the file system's clock) it names that very file. */
+  readonly inode: string;
+  readonly ctimeNs: string;
 }
 
 /** All that is on file of one attempt; null: not there (yet). */

@@ -8,6 +8,7 @@ export {
   createRecord,
   createSpec,
   createStop,
+  createStopAfter,
   readAttempt,
   readEnvironment,
   readFirstSpec,

@@ -166,6 +166,27 @@ export async function createStop(folder: Folder, job: JobPlace, stop: Stop): Pro
   }
 }
 
+/**
+ * Puts a stop on file that depends on the job's own before it: `make` gets all of them, ascending, and is asked again where
+ * another one came in between. Null: it wanted none; else what is on file now.
+ */
+export async function createStopAfter(
+  folder: Folder,
+  job: JobPlace,
+  make: (before: readonly Stop[]) => Stop | null | Promise<Stop | null>,
+): Promise<Stop | null> {
+  const stops = `${job.folder}/stops`;
+  await folder.makeFolder(stops);
+  for (;;) {
+    const number = ((await stopNumbers(folder, job.folder)).at(-1) ?? 0) + 1;
+    // Read after the number: of those below it none can be missing, and one that has it makes the link fail.
+    const stop = await make(await readOwnStops(folder, job));
+    if (stop === null) return null;
+    const { mine } = await createRecord(folder, `${stops}/${padded(number)}.json`, stop);
+    if (mine) return stop;
+  }
+}
+
 /** The newest revision of the job's specification; null when the submit never got that far. */
 export async function readSpec(
   folder: Folder,

@@ -92,4 +92,5 @@ const NOT_A_WISH: ReadonlySet<keyof JobSpec> = new Set([
   "name",
   "allocationEndAtMs",
   "allocationCpus",
+  "allocationId",
 ]);

@@ -110,7 +110,7 @@ export function statusOf(job: JobOnFile, input: StatusInput, name: string): Chai
     endedAtMs,
     windowEndAtMs: live === null ? null : windowEndOf(live),
     marginMs: running?.go?.what === "start" ? (running.go.marginMs ?? null) : null,
-    saves: carry.saves ?? NO_SAVES,
+    saves: carry.recentSaves ?? NO_SAVES,
     ranMs,
     waitedMs: Math.max(0, (endedAtMs ?? input.nowMs) - job.submittedAtMs - ranMs),
     etaMs: endedAtMs !== null ? null : etaOf(progress, job.spec.total, input.firstProgress, ranMs),

@@ -1,23 +1,20 @@
 /** Resume: a person's word that a chain goes on; also the cure for a stranded one. */
 
-import { type AttemptRecords, type JobSpec, NO_SAVES, refOf, stopInForce } from "../../core/index.ts";
+import { type AttemptRecords, type JobSpec, refOf, stopInForce } from "../../core/index.ts";
 import { realClock } from "../../host/index.ts";
 import {
   adoptHome,
   checkHome,
-  createSpec,
-  createStop,
+  createStopAfter,
   findJobs,
   type Home,
   type JobPlace,
   JournalError,
-  readSpec,
   taskPlace,
 } from "../../journal/index.ts";
-import { type FlagValues, withAllocation } from "../../spec/index.ts";
-import { withdraw } from "../advance.ts";
+import { type FlagValues, isBoundOtherwise } from "../../spec/index.ts";
 import { loadSite } from "../site.ts";
-import { allocationHere, requireTimeLeft } from "./allocation-here.ts";
+import { boundHere } from "./allocation-here.ts";
 import { furtherAdvice } from "./before-submit.ts";
 import type { ChainStatus } from "./chain-status.ts";
 import { type ChangedSpec, changeSpec } from "./change-spec.ts";
@@ -27,10 +24,12 @@ import { StintError, toStintError } from "./errors.ts";
 import { requireHandedOver } from "./handed-over.ts";
 import { shortName } from "./job-name.ts";
 import { type JobOnFile, readJob } from "./job-on-file.ts";
-import { personHere, requireReserve, resumeStop, revisionOf } from "./job-records.ts";
-import { forgetWorld, worldOf } from "./job-world.ts";
+import { personHere, requireReserve, resumeStop } from "./job-records.ts";
+import { worldOf } from "./job-world.ts";
 import { descendantsOf } from "./parent-job.ts";
 import { type Project, requireOwnJob } from "./project.ts";
+import { requireNoOther, wordState } from "./quarantine-word.ts";
+import { reviseSpec, withdrawQueued } from "./revise-spec.ts";
 import { planSetAside, type SetAside, setAside } from "./set-aside.ts";
 import { chainStatus, jobTable } from "./status.ts";
 import { requireSubmitter } from "./submitter-job.ts";
@@ -102,7 +101,10 @@ export async function resumeJob(project: Project, place: JobPlace, request: Resu
   if (request.dryRun === true) return { kind: "dry-run", status: before, setAside: planned };
   const moved = before.mover;
   const asks = request.over !== undefined || stopInForce(job.stops) !== null || planned !== null || !moved;
-  const going = asks ? await boundHere(project, job, change, request) : change;
+  const { environment = process.env } = request;
+  const going = await boundHere(project, job, change, asks ? environment : null);
+  for (const notice of going.notices) request.onNotice?.(notice);
+  const changed = [...change.changed, ...(isBoundOtherwise(job.spec, going.spec) ? ["allocation"] : [])];
   if (asks) {
     await requireReserve(project, place);
     // A chain that was over must own its checkpoint anew before anything is claimed: one name decides.
@@ -112,26 +114,42 @@ export async function resumeJob(project: Project, place: JobPlace, request: Resu
       takenBy,
     });
   }
-  if (planned !== null) await setAside(project, place, planned);
-  await putOnFile(project, job, going);
+  const aside = planned === null ? null : await setAside(project, place, planned);
+  await reviseSpec(project, job, going);
   const needsWord =
     request.over !== undefined || before.state === "held" || before.state === "over" || stopInForce(job.stops) !== null;
-  if (needsWord)
-    await createStop(project.folder, place, {
-      ...resumeStop(project, null),
-      ...(request.over === undefined ? {} : { over: request.over }),
-      ...(planned === null ? {} : { quarantine: planned.quarantine }),
-    });
-  if (!asks && change.changed.length === 0) return { kind: "goes-on", status: before, changed: [] };
-  if (change.changed.length > 0) await withdrawQueued(project, job, change.spec);
+  if (needsWord) await linkResume(project, place, request.over, aside);
+  if (!asks && changed.length === 0) return { kind: "goes-on", status: before, changed: [] };
+  if (changed.length > 0) await withdrawQueued(project, job, going.spec);
   await go(project, place, going.spec, request);
   const { signal, onWait } = request;
   const patienceMs = Math.min(request.patienceMs ?? PATIENCE_MS, 60_000);
   await requireSubmitter(project, place, going.spec, { basis: "resume", patienceMs, signal, onWait });
   if (stopInForce(job.stops) !== null) await resumeChildren(project, place, request);
   const status = await chainStatus(project, place);
-  const { changed } = change;
-  return asks ? { kind: "resumed", status, changed, setAside: planned } : { kind: "goes-on", status, changed };
+  return asks ? { kind: "resumed", status, changed, setAside: aside } : { kind: "goes-on", status, changed };
+}
+
+/** Throws StintError `not-finished` while somebody else sets the checkpoint aside. */
+async function linkResume(
+  project: Project,
+  place: JobPlace,
+  over: number | undefined,
+  aside: SetAside | null,
+): Promise<void> {
+  const moves = aside === null || aside.state === "done" ? null : aside;
+  await createStopAfter(project.folder, place, (before) => {
+    requireNoOther(project, place, before, moves?.quarantine ?? null);
+    // Another resume has ended the word since: what is on file above it is newer than what was asked for here.
+    const nonce = aside?.nonce ?? null;
+    const isOvertaken = nonce !== null && wordState(before, nonce) !== "open";
+    if (isOvertaken && over === undefined) return null;
+    return {
+      ...resumeStop(project, null),
+      ...(over === undefined ? {} : { over }),
+      ...(moves === null ? {} : { quarantine: moves.quarantine }),
+    };
+  });
 }
 
 async function changedUnderSite(
@@ -206,34 +224,6 @@ async function stillSeen(project: Project, job: JobOnFile, attempt: AttemptRecor
   return seen?.kind === "active" ? `the scheduler says ${seen.phase}` : null;
 }
 
-async function putOnFile(project: Project, job: JobOnFile, change: ChangedSpec): Promise<void> {
-  if (JSON.stringify(change.spec) === JSON.stringify(job.spec)) return;
-  const revision = revisionOf(project, change.spec, change.origins);
-  const { mine } = await createSpec(project.folder, job.place, job.revision + 1, revision);
-  if (!mine)
-    throw new StintError(
-      "not-finished",
-      `the settings of ${shortName(project, job.place.id)} were changed at the same time: look, and try again`,
-    );
-  forgetWorld(job.place);
-}
-
-/** Where it is typed counts: in that allocation the chain goes on, or in none. Throws StintError `not-finished`. */
-async function boundHere(
-  project: Project,
-  job: JobOnFile,
-  change: ChangedSpec,
-  { environment = process.env, onNotice }: ResumeRequest,
-): Promise<ChangedSpec> {
-  if (job.spec.scheduler !== "local") return change;
-  const onFile = await readSpec(project.folder, job.place);
-  const origins = { ...onFile?.revision.origins, ...change.origins };
-  const bounded = withAllocation(change.spec, origins, await allocationHere(environment));
-  for (const notice of bounded.notices) onNotice?.(notice);
-  requireTimeLeft(project, job.place, bounded.spec, job.state.settled?.record.carry.saves ?? NO_SAVES);
-  return { ...change, spec: bounded.spec, origins: bounded.origins };
-}
-
 /** What stopped with its parent goes on with it. One that cannot is named, and keeps nobody from going on. */
 async function resumeChildren(project: Project, place: JobPlace, request: ResumeRequest): Promise<void> {
   const { environment, signal, onNotice } = request;
@@ -249,14 +239,6 @@ async function resumeChildren(project: Project, place: JobPlace, request: Resume
       onNotice?.(`${shortName(project, child.id)} does not go on: ${toStintError(error).message}`);
     }
   }
-}
-
-/** Queued successors were submitted with the old settings: new numbers take their place. */
-async function withdrawQueued(project: Project, job: JobOnFile, spec: JobSpec): Promise<void> {
-  const world = await worldOf(project, job.place, spec);
-  for (const attempt of job.state.open)
-    if (attempt.go === null && attempt.started === null && attempt.claim !== null)
-      await withdraw(world, taskPlace(job.place, 0), attempt.number, "spec-changed", null);
 }
 
 async function go(project: Project, place: JobPlace, spec: JobSpec, request: ResumeRequest): Promise<void> {

@@ -18,7 +18,8 @@ import {
   scriptCopy,
   taskPlace,
 } from "../../journal/index.ts";
-import { bindOnFile, requireTimeLeft } from "./allocation-here.ts";
+import { isBoundOtherwise } from "../../spec/index.ts";
+import { boundHere, requireTimeLeft } from "./allocation-here.ts";
 import { checkBeforeStart, freePlace, requireSamePurpose, settingsNotice } from "./before-submit.ts";
 import type { ChainStatus } from "./chain-status.ts";
 import { claimCheckpoint, requireFreeCheckpoint } from "./checkpoint-claim.ts";
@@ -32,6 +33,7 @@ import { firstHandOver, firstScript, firstSubmitter, forgetWorld, successorHandO
 import { rememberProject } from "./known-projects.ts";
 import { requireParentGoesOn } from "./parent-job.ts";
 import { type Project, projectForSubmit, requireOwn, requireOwnJob, type Where } from "./project.ts";
+import { reviseSpec, withdrawQueued } from "./revise-spec.ts";
 import { installRuntime, type RuntimeBundle } from "./runtime-bundle.ts";
 import { chainStatus } from "./status.ts";
 import { requireSubmitter } from "./submitter-job.ts";
@@ -176,8 +178,10 @@ async function again(project: Project, there: JobOnFile, request: SubmitRequest)
     return settle(project, place, request.spec, request, "continued");
   }
   if (status.state === "stranded") {
-    const spec = await bindOnFile(project, place, request);
-    requireTimeLeft(project, place, spec, there.state.settled?.record.carry.saves ?? NO_SAVES);
+    const bounded = await boundHere(project, there, { spec: there.spec, origins: {} }, request.environment);
+    const { spec } = bounded;
+    await reviseSpec(project, there, bounded);
+    if (isBoundOtherwise(there.spec, spec)) await withdrawQueued(project, there, spec);
     await ensureEnvironment(project, place, request);
     await ensureReady(project, place, spec, {});
     return settle(project, place, spec, request, "continued");

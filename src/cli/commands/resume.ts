@@ -22,7 +22,7 @@ export const command: CliCommand = {
   summary: "Lets a held, stopped, drained or stranded job go on, with changed settings where given.",
   details: [
     "The budgets for failures, stalls and attempts without progress begin anew. A finished job stays finished.",
-    "--quarantine is for a checkpoint that makes every attempt fail: of files that --progress files:… counts the newest generation is set aside, so that the one before is gone on from; of a single checkpoint all of it, so that the work begins anew. It is moved into a hidden folder beside it, and one mv brings it back.",
+    "--quarantine is for a checkpoint that makes every attempt fail: of files that --progress files:… counts the newest generation is set aside, so that the one before is gone on from; of a single checkpoint all of it, so that the work begins anew. It is moved into a hidden folder beside it; what brings it back is printed.",
     "Exit status: 0 it goes on (or was finished), 1 it does not, 4 the scheduler cannot be asked, 5 its checkpoint or folder belongs to another, 75 nobody moves it yet.",
   ],
   options: [
@@ -97,11 +97,12 @@ export const command: CliCommand = {
     });
     const { status } = result;
     const name = shortName(project, place.id);
-    const setAside = "setAside" in result ? (result.setAside?.quarantine ?? null) : null;
-    if (flagOn(given, "json")) terminal.out(toJson({ result: result.kind, job: status, quarantine: setAside }));
-    else if (result.kind === "dry-run") terminal.out(...setAsideLines(result.setAside, name, "would move"));
+    const setAside = "setAside" in result ? result.setAside : null;
+    const moves = setAside === null ? null : { ...setAside.quarantine, state: setAside.state };
+    if (flagOn(given, "json")) terminal.out(toJson({ result: result.kind, job: status, quarantine: moves }));
+    else if (result.kind === "dry-run") terminal.out(...setAsideLines(result.setAside, name, true));
     else {
-      if (result.kind === "resumed") terminal.out(...setAsideLines(result.setAside, name, "moved"));
+      if (result.kind === "resumed") terminal.out(...setAsideLines(result.setAside, name, false));
       const changed =
         result.kind === "finished" || result.changed.length === 0 ? "" : ` with ${result.changed.join(", ")} changed`;
       const words = {
