@@ -286,6 +286,8 @@ export interface Stop extends Created {
   readonly note?: string;
   /** A person's word to set the checkpoint aside: first with a drain, and with the resume when it has been done. */
   readonly quarantine?: Quarantine;
+  /** A person's word that the checkpoint is to be started on as it is: invalid, or gone. */
+  readonly asItIs?: true;
   /** Nonce of such a drain that was refused and that nobody may carry out any more. */
   readonly voids?: string;
 }

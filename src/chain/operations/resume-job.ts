@@ -33,6 +33,7 @@ import { reviseSpec, withdrawQueued } from "./revise-spec.ts";
 import { planSetAside, type SetAside, setAside } from "./set-aside.ts";
 import { chainStatus, jobTable } from "./status.ts";
 import { requireSubmitter } from "./submitter-job.ts";
+import { requireUsableCheckpoint } from "./usable-checkpoint.ts";
 
 export interface ResumeRequest {
   /** Settings to change, as `parseFlags` with `resumeFlags` gives them. */
@@ -43,6 +44,8 @@ export interface ResumeRequest {
   readonly takeCheckpoint?: boolean;
   /** A person's word that the checkpoint is bad: it is set aside before the chain goes on. */
   readonly quarantine?: boolean;
+  /** A person's word to start on a checkpoint that is invalid or gone, whatever the application makes of it. */
+  readonly asItIs?: boolean;
   /** With `quarantine`: only say what would be moved. */
   readonly dryRun?: boolean;
   /** Where it is typed: a local chain goes on inside that allocation, or in none. Default: this process's. */
@@ -77,7 +80,8 @@ const UNREACHABLE_MS = 30_000;
 /**
  * Lets a held, stopped, drained or stranded chain go on. Throws StintError: `copied` (5), `checkpoint-owned` (5),
  * `not-owner` (5), `still-running` (5) for `over` of a living attempt and for `quarantine` of a chain that is not at rest,
- * `no-such-attempt` (3), `checkpoint` (2) where there is nothing to set aside, `usage` (2), `storage` (1),
+ * `no-such-attempt` (3), `checkpoint` (2) where there is nothing to set aside, or where it is invalid or gone and nobody says
+ * `asItIs`, `usage` (2), `storage` (1),
  * `refused-by-scheduler` (1); `unreachable` (4) or `not-finished` (75) when the patience ends and nobody moves it.
  */
 export async function resumeJob(project: Project, place: JobPlace, request: ResumeRequest = {}): Promise<ResumeResult> {
@@ -100,7 +104,16 @@ export async function resumeJob(project: Project, place: JobPlace, request: Resu
   const planned = await planSetAside(project, job, change.spec, request.quarantine === true);
   if (request.dryRun === true) return { kind: "dry-run", status: before, setAside: planned };
   const moved = before.mover;
-  const asks = request.over !== undefined || stopInForce(job.stops) !== null || planned !== null || !moved;
+  const asItIs = request.asItIs === true;
+  const asks = request.over !== undefined || stopInForce(job.stops) !== null || planned !== null || asItIs || !moved;
+  // What runs writes it at this moment, and ends by its own rules; everything else would start on what is there now.
+  const isRunning = before.state === "running";
+  if (asItIs && isRunning)
+    throw new StintError(
+      "still-running",
+      `${shortName(project, place.id)} runs: --as-it-is is a word about the next start`,
+    );
+  if (asks && planned === null && !asItIs && !isRunning) await requireUsableCheckpoint(project, job, change.spec);
   const { environment = process.env } = request;
   const going = await boundHere(project, job, change, asks ? environment : null);
   for (const notice of going.notices) request.onNotice?.(notice);
@@ -117,8 +130,12 @@ export async function resumeJob(project: Project, place: JobPlace, request: Resu
   const aside = planned === null ? null : await setAside(project, place, planned);
   await reviseSpec(project, job, going);
   const needsWord =
-    request.over !== undefined || before.state === "held" || before.state === "over" || stopInForce(job.stops) !== null;
-  if (needsWord) await linkResume(project, place, request.over, aside);
+    request.over !== undefined ||
+    asItIs ||
+    before.state === "held" ||
+    before.state === "over" ||
+    stopInForce(job.stops) !== null;
+  if (needsWord) await linkResume(project, place, { over: request.over, asItIs }, aside);
   if (!asks && changed.length === 0) return { kind: "goes-on", status: before, changed: [] };
   if (changed.length > 0) await withdrawQueued(project, job, going.spec);
   await go(project, place, going.spec, request);
@@ -134,7 +151,7 @@ export async function resumeJob(project: Project, place: JobPlace, request: Resu
 async function linkResume(
   project: Project,
   place: JobPlace,
-  over: number | undefined,
+  { over, asItIs }: { readonly over: number | undefined; readonly asItIs: boolean },
   aside: SetAside | null,
 ): Promise<void> {
   const moves = aside === null || aside.state === "done" ? null : aside;
@@ -143,10 +160,11 @@ async function linkResume(
     // Another resume has ended the word since: what is on file above it is newer than what was asked for here.
     const nonce = aside?.nonce ?? null;
     const isOvertaken = nonce !== null && wordState(before, nonce) !== "open";
-    if (isOvertaken && over === undefined) return null;
+    if (isOvertaken && over === undefined && !asItIs) return null;
     return {
       ...resumeStop(project, null),
       ...(over === undefined ? {} : { over }),
+      ...(asItIs ? { asItIs } : {}),
       ...(moves === null ? {} : { quarantine: moves.quarantine }),
     };
   });

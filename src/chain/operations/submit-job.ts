@@ -37,6 +37,7 @@ import { reviseSpec, withdrawQueued } from "./revise-spec.ts";
 import { installRuntime, type RuntimeBundle } from "./runtime-bundle.ts";
 import { chainStatus } from "./status.ts";
 import { requireSubmitter } from "./submitter-job.ts";
+import { requireUsableCheckpoint } from "./usable-checkpoint.ts";
 
 export interface SubmitRequest extends Where {
   /** `/user/name`, as resolved. */
@@ -169,6 +170,7 @@ async function again(project: Project, there: JobOnFile, request: SubmitRequest)
   if (ended && neverRan) {
     // Refused by the scheduler or cancelled before it ever ran: what is typed now counts.
     requireTimeLeft(project, place, request.spec, NO_SAVES);
+    await requireUsableCheckpoint(project, there, request.spec);
     await ensureEnvironment(project, place, request);
     await claimCheckpoint(project, place, request.spec, home, { renew: true });
     await installRuntime(project, request.runtime);
@@ -180,6 +182,7 @@ async function again(project: Project, there: JobOnFile, request: SubmitRequest)
   if (status.state === "stranded") {
     const bounded = await boundHere(project, there, { spec: there.spec, origins: {} }, request.environment);
     const { spec } = bounded;
+    await requireUsableCheckpoint(project, there, spec);
     await reviseSpec(project, there, bounded);
     if (isBoundOtherwise(there.spec, spec)) await withdrawQueued(project, there, spec);
     await ensureEnvironment(project, place, request);
