@@ -19,8 +19,10 @@ import {
 } from "../../core/index.ts";
 import type { Folder } from "../../host/index.ts";
 import {
+  attemptNumbers,
   attemptPlace,
   type JobPlace,
+  JournalError,
   padded,
   readRecord,
   readSpec,
@@ -47,9 +49,12 @@ export interface JobOnFile {
   readonly submitters: readonly SubmitterRecords[];
 }
 
-/** Reads a job's records. Null: its submit never came to its end. Throws JournalError. */
+/**
+ * Reads a job's records. Null: its submit never came to its end, and nothing was ever claimed. Throws JournalError, also where
+ * attempts are on file and the specification that they ran by is not: that job may be running.
+ */
 export async function readJob(folder: Folder, place: JobPlace): Promise<JobOnFile | null> {
-  const found = await newestRevision(folder, place);
+  const found = (await newestRevision(folder, place)) ?? (await revisionOfAttempts(folder, place));
   if (found === null) return null;
   const state = await readTask(folder, taskPlace(place, 0));
   // A finished chain stays finished whatever anybody wishes: most jobs of a long list need no look at their stops.
@@ -133,6 +138,23 @@ async function newestRevision(
   if (!existsSync(`${place.folder}/spec/${padded(2)}.json`)) return { number: 1, revision, submittedAtMs };
   const newest = await readSpec(folder, place);
   return { number: newest?.number ?? 1, revision: newest?.revision ?? revision, submittedAtMs };
+}
+
+/** A specification comes before the first claim: one that is still not there when attempts are was lost. */
+async function revisionOfAttempts(folder: Folder, place: JobPlace): ReturnType<typeof newestRevision> {
+  if (!(await hasAttempts(folder, place))) return null;
+  // The submit may just have made both.
+  const found = await newestRevision(folder, place);
+  if (found !== null) return found;
+  const path = join(place.folder, "spec", `${padded(1)}.json`);
+  const what = existsSync(path) ? "is empty" : "is missing";
+  throw new JournalError("damaged", path, `${path} ${what}, yet attempts are on file: put it back from a backup`);
+}
+
+async function hasAttempts(folder: Folder, place: JobPlace): Promise<boolean> {
+  for (const index of (await folder.list(join(place.folder, "tasks"))) ?? [])
+    if (/^\d+$/.test(index) && (await attemptNumbers(folder, taskPlace(place, Number(index)))).length > 0) return true;
+  return false;
 }
 
 const NO_STOPS: Stops = { lists: [], words: new Map() };
