@@ -8,6 +8,7 @@ import {
   type AttemptRecords,
   type Claimer,
   type JobSpec,
+  lastElapsedMs,
   nextStep,
   noteDoubt,
   type Outcome,
@@ -70,10 +71,11 @@ interface Round {
   readonly found: Map<number, "none" | "unreachable" | "adopted">;
   readonly cancelled: Set<Ref>;
   reading: Reading | null;
+  readonly sampled: Map<number, number | null>;
 }
 
 function newRound(assume: ReadonlyMap<Ref, Seen> = new Map()): Round {
-  return { seen: new Map(assume), found: new Map(), cancelled: new Set(), reading: null };
+  return { seen: new Map(assume), found: new Map(), cancelled: new Set(), reading: null, sampled: new Map() };
 }
 
 interface SpecNow {
@@ -153,6 +155,7 @@ async function look(
     cancelled: round.cancelled,
     watches,
     reading: round.reading,
+    sampled: round.sampled,
     nowMs: world.clock.nowMs(),
     nowMonotonicMs,
   };
@@ -197,6 +200,11 @@ async function perform(
     case "read-checkpoint":
       round.reading = await world.readCheckpoint(task, spec.spec);
       return;
+    case "read-samples": {
+      const text = await world.folder.read(join(attemptPlace(task, step.attempt).folder, "samples.csv"));
+      round.sampled.set(step.attempt, lastElapsedMs(text ?? ""));
+      return;
+    }
     case "withdraw": {
       const { reason, note } = await causeOf(world, task, step);
       await withdraw(world, task, step.attempt, reason, note);

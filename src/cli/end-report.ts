@@ -4,7 +4,7 @@ import type { JobPlace } from "../journal/index.ts";
 import { attemptLines } from "./attempts-view.ts";
 import { escapeLine } from "./escape.ts";
 import type { Terminal } from "./terminal.ts";
-import { invalidWhy, progressCell, progressText, span } from "./words.ts";
+import { invalidWhy, progressCell, progressText, ranText, waitedText } from "./words.ts";
 
 /** One line on how the chain stands, and one on what to do, where something is to be done. */
 export function summary(project: Project, status: ChainStatus): readonly string[] {
@@ -13,8 +13,8 @@ export function summary(project: Project, status: ChainStatus): readonly string[
   const facts = [
     `${status.attempts} ${status.attempts === 1 ? "attempt" : "attempts"}`,
     progress === "" ? "" : `progress ${progress}`,
-    `ran ${span(status.ranMs)}`,
-    status.waitedMs === null ? "" : `waited ${span(status.waitedMs)}`,
+    `ran ${ranText(status)}`,
+    status.waitedMs === null ? "" : `waited ${waitedText(status)}`,
   ].filter((fact) => fact !== "");
   const what =
     status.state === "over"

@@ -10,8 +10,10 @@ import {
   momentInZone,
   progressCell,
   progressText,
+  ranText,
   span,
   stateText,
+  waitedText,
   windowLeft,
 } from "./words.ts";
 
@@ -34,8 +36,8 @@ export function jobLines(
       progressCell(job),
       windowLeft(job, nowMs),
       span(job.etaMs),
-      span(job.ranMs),
-      span(job.waitedMs),
+      ranText(job),
+      waitedText(job),
       [
         job.reason,
         invalidWhy(job.progress, job.reason),
@@ -64,8 +66,8 @@ export function statusLines(job: ChainStatus, name: string, terminal: Terminal):
     ["window left", window],
     ["margin", marginText(job)],
     ["ETA", job.etaMs === null ? "" : `${span(job.etaMs)} of run time`],
-    ["ran", span(job.ranMs)],
-    ["waited", span(job.waitedMs)],
+    ["ran", ranText(job)],
+    ["waited", waitedText(job)],
     ["used CPU", job.cpuMs === 0 ? "" : cpuSpan(job.cpuMs)],
     ["last verdict", settled],
     ["submitted", momentInZone(job.submittedAtMs)],
@@ -154,7 +156,16 @@ export function jobCsv(jobs: readonly ChainStatus[]): string {
     "reason",
   ] as const;
   return csv(
-    [...keys, "progress", "project", "queueCode", "queueChance", "queueSinceMs", "expectedStartAtMs"],
+    [
+      ...keys,
+      "progress",
+      "project",
+      "queueCode",
+      "queueChance",
+      "queueSinceMs",
+      "expectedStartAtMs",
+      "ranIsLowerBound",
+    ],
     jobs.map((job) => [
       ...keys.map((key) => job[key]),
       "value" in job.progress ? job.progress.value : null,
@@ -163,6 +174,7 @@ export function jobCsv(jobs: readonly ChainStatus[]): string {
       job.queue?.chance ?? null,
       job.queue?.sinceMs ?? null,
       job.queue?.expectedStartAtMs ?? null,
+      job.ranIsLowerBound,
     ]),
   );
 }

@@ -32,6 +32,8 @@ export interface Spent {
   readonly verdict: Verdict;
   readonly progress: Progress;
   readonly ranMs: number | null;
+  /** It ran at least so long. */
+  readonly ranIsLowerBound: boolean;
   readonly cpuUserMs: number | null;
   readonly cpuSystemMs: number | null;
   /** How it took our TERM; null: nothing to learn. */
@@ -47,6 +49,9 @@ export function spend(before: Carry, spent: Spent): Carry {
   return {
     attempts: base.attempts + 1,
     ranMs: base.ranMs + (spent.ranMs ?? 0),
+    ...(base.ranIsLowerBound === true || spent.ranIsLowerBound || spent.ranMs === null
+      ? { ranIsLowerBound: true as const }
+      : {}),
     cpuUserMs: base.cpuUserMs + (spent.cpuUserMs ?? 0),
     cpuSystemMs: base.cpuSystemMs + (spent.cpuSystemMs ?? 0),
     failures: base.failures + one("failed", "out-of-memory"),

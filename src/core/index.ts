@@ -63,6 +63,7 @@ export {
   type Verdict,
   type WithdrawReason,
 } from "./records.ts";
+export { lastElapsedMs } from "./samples.ts";
 export type { Absent, Active, Over, QueuePlace, Seen, Unreachable } from "./seen.ts";
 export { formatBytes, formatSlurmMemory, type ParsedMemory, parseMemory } from "./size.ts";
 export {

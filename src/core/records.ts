@@ -178,6 +178,8 @@ export interface Carry {
   /** Attempts whose application was allowed to start. */
   readonly attempts: number;
   readonly ranMs: number;
+  /** Of some attempt only a lower bound is in `ranMs`, or nothing: nobody could testify when it ended. Absent: of none. */
+  readonly ranIsLowerBound?: true;
   readonly failures: number;
   readonly stalled: number;
   readonly preemptions: number;
@@ -203,6 +205,8 @@ export interface Evidence {
   readonly startedAtMs: number | null;
   readonly endedAtMs: number | null;
   readonly ranMs: number | null;
+  /** `ranMs` is that of the last sample: it ran at least so long, and nobody could testify when it ended. */
+  readonly ranIsLowerBound?: true;
   readonly cpuUserMs: number | null;
   readonly cpuSystemMs: number | null;
   readonly memoryPeakBytes: number | null;
