@@ -1,5 +1,7 @@
 /** The account of a chain: how it stands, its attempts, and where everything lies. */
+
 import { attemptTable, type ChainStatus, type Project, shortName } from "../chain/index.ts";
+import { quoteShell } from "../core/index.ts";
 import type { JobPlace } from "../journal/index.ts";
 import { attemptLines } from "./attempts-view.ts";
 import { escapeLine } from "./escape.ts";
@@ -36,7 +38,7 @@ export async function report(
   terminal.out("");
   terminal.out(...summary(project, status));
   terminal.out(`job folder: ${place.folder}`);
-  terminal.out(`logs: stint logs ${name}`);
+  terminal.out(`logs: stint logs ${quoteShell(name)}`);
 }
 
 /** 0 finished; 1 held, stranded, cancelled or unreadable; 75 still on its way, or drained: it has saved and can go on. */

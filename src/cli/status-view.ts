@@ -39,12 +39,11 @@ export function jobLines(
       ranText(job),
       waitedText(job),
       [
-        job.reason,
-        invalidWhy(job.progress, job.reason),
+        [job.reason, invalidWhy(job.progress, job.reason)].filter((part) => part !== null).join("; "),
         expected(job.queue),
         job.advice === null || job.state === "over" ? null : `→ ${job.advice}`,
       ]
-        .filter((part) => part !== null)
+        .filter((part) => part !== null && part !== "")
         .join(" "),
     ]),
   );

@@ -1,6 +1,6 @@
 /** Resume: a person's word that a chain goes on; also the cure for a stranded one. */
 
-import { type AttemptRecords, type JobSpec, refOf, stopInForce } from "../../core/index.ts";
+import { type AttemptRecords, type JobSpec, quoteShell, refOf, stopInForce } from "../../core/index.ts";
 import { realClock } from "../../host/index.ts";
 import {
   adoptHome,
@@ -22,7 +22,7 @@ import { claimCheckpoint } from "./checkpoint-claim.ts";
 import { driveUntilGoing } from "./drive.ts";
 import { StintError, toStintError } from "./errors.ts";
 import { requireHandedOver } from "./handed-over.ts";
-import { shortName } from "./job-name.ts";
+import { shellName, shortName } from "./job-name.ts";
 import { type JobOnFile, readJob } from "./job-on-file.ts";
 import { personHere, requireReserve, resumeStop } from "./job-records.ts";
 import { worldOf } from "./job-world.ts";
@@ -227,7 +227,7 @@ async function checkWord(project: Project, job: JobOnFile, number: number): Prom
   const seen = await stillSeen(project, job, attempt);
   if (seen !== null)
     throw new StintError("still-running", `attempt ${number} of ${name} is not over: ${seen}`, {
-      hint: `end it with: stint cancel ${name}`,
+      hint: `end it with: stint cancel ${quoteShell(name)}`,
     });
 }
 
@@ -273,7 +273,7 @@ async function go(project: Project, place: JobPlace, spec: JobSpec, request: Res
       "refused-by-scheduler",
       `the scheduler refuses ${shortName(project, place.id)}: ${driven.error}`,
       {
-        hint: `correct it with: stint resume ${shortName(project, place.id)} --partition … (or --limit, --mem …)`,
+        hint: `correct it with: stint resume ${shellName(project, place.id)} --partition … (or --limit, --mem …)`,
       },
     );
   if ((driven.kind !== "waiting" && driven.kind !== "unreachable") || request.signal?.aborted === true) return;
@@ -284,6 +284,6 @@ async function go(project: Project, place: JobPlace, spec: JobSpec, request: Res
     throw new StintError(
       "not-finished",
       `${shortName(project, place.id)} does not go on yet: ${now.reason ?? driven.why}`,
-      { hint: `try again with: stint resume ${shortName(project, place.id)}` },
+      { hint: `try again with: stint resume ${shellName(project, place.id)}` },
     );
 }

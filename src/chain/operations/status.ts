@@ -6,7 +6,7 @@ import { attemptPlace, findJobs, type JobPlace, JournalError, readRecord, taskPl
 import { NOT_ASKED } from "./chain-state.ts";
 import { type ChainStatus, type StatusInput, statusOf, unfinishedStatus, unreadableStatus } from "./chain-status.ts";
 import { attendedBy } from "./driver-record.ts";
-import { shortName } from "./job-name.ts";
+import { shellName } from "./job-name.ts";
 import { isAtRest, type JobOnFile, readJob, readSettledStarted, refsOf } from "./job-on-file.ts";
 import { worldOf } from "./job-world.ts";
 import { descendantsOf } from "./parent-job.ts";
@@ -75,7 +75,7 @@ export function chainStatus(project: Project, place: JobPlace, options: StatusOp
 }
 
 async function statusIn(project: Project, place: JobPlace, round: Round): Promise<ChainStatus> {
-  const name = shortName(project, place.id);
+  const name = shellName(project, place.id);
   const job = await readJob(project.folder, place);
   if (job === null) return unfinishedStatus(place, name);
   if (isAtRest(job)) return sane(statusOf(job, atRest(), name));
@@ -122,7 +122,7 @@ async function look(all: readonly Asked[], round: Round, found: Map<string, Chai
   const open: OpenJob[] = [];
   const resting = atRest();
   for (const { project, place } of all) {
-    const name = shortName(project, place.id);
+    const name = shellName(project, place.id);
     try {
       const job = await readJob(project.folder, place);
       if (job === null) found.set(place.folder, unfinishedStatus(place, name));
@@ -135,7 +135,7 @@ async function look(all: readonly Asked[], round: Round, found: Map<string, Chai
   const seen = await observeAll(open, round);
   for (const { project, place, job } of open) {
     try {
-      const name = shortName(project, place.id);
+      const name = shellName(project, place.id);
       found.set(place.folder, sane(statusOf(job, await inputFor(project, job, seen), name)));
     } catch (error) {
       found.set(place.folder, unreadableStatus(place, lineOf(error)));

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { RECORD_VERSION, refOf, stopInForce } from "../../core/index.ts";
 import { checkHome, createStop, type JobPlace, readStops, taskPlace } from "../../journal/index.ts";
 import { advance } from "../advance.ts";
+import { reservePath, withReserve } from "../reserve.ts";
 import type { World } from "../world.ts";
 import type { ChainStatus } from "./chain-status.ts";
 import { isAtRest, type JobOnFile, readJob } from "./job-on-file.ts";
@@ -39,8 +40,9 @@ const LONGEST_PAUSE_MS = 1_000;
  * Stops a chain. Throws StintError `not-owner`, `copied`, `record`. A wish that is on file is never taken back by an error:
  * the body sees it at its next heartbeat.
  */
-export async function stopJob(project: Project, place: JobPlace, request: StopRequest): Promise<StopResult> {
+export async function stopJob(given: Project, place: JobPlace, request: StopRequest): Promise<StopResult> {
   requireOwnJob(place);
+  const project = sparing(given, place);
   await checkHome(project.folder, place);
   const before = await chainStatus(project, place);
   const living = await livingIn(project, place, before);
@@ -57,6 +59,11 @@ export async function stopJob(project: Project, place: JobPlace, request: StopRe
   return { kind: ends.every((over) => over) ? "stopped" : "asked", status: await chainStatus(project, place) };
 }
 
+/** A stop gets on file by the task's reserve where the disk is full: what fills it may be what is to be stopped. */
+function sparing(project: Project, place: JobPlace): Project {
+  return { ...project, folder: withReserve(project.folder, reservePath(taskPlace(place, 0))) };
+}
+
 /** The job itself and its descendants, as far as there is something to be stopped: with it, they are stopped too. */
 async function livingIn(project: Project, place: JobPlace, status: ChainStatus): Promise<readonly JobOnFile[]> {
   const living: JobOnFile[] = [];
@@ -68,7 +75,8 @@ async function livingIn(project: Project, place: JobPlace, status: ChainStatus):
   return living;
 }
 
-async function endWithSubmitters(project: Project, job: JobOnFile, request: StopRequest): Promise<boolean> {
+async function endWithSubmitters(given: Project, job: JobOnFile, request: StopRequest): Promise<boolean> {
+  const project = sparing(given, job.place);
   const world = await worldOf(project, job.place, job.spec);
   const over = await end(world, project, job, request);
   if (over) await endSubmitters(world, job.place, job.spec, { wait: request.wait ?? request.kind === "cancel" });

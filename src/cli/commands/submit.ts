@@ -1,5 +1,7 @@
 /** `stint submit`: a chain that goes on by itself. */
+
 import { requireProject, shortName } from "../../chain/index.ts";
+import { quoteShell } from "../../core/index.ts";
 import { settingFlags } from "../../spec/index.ts";
 import type { CliCommand } from "../command.ts";
 import { exitStatusOf, summary } from "../end-report.ts";
@@ -44,7 +46,7 @@ export const command: CliCommand = {
     } else terminal.out(`${result.kind === "submitted" ? "submitted" : "goes on with"} ${name}`);
     if (quiet) return exit;
     terminal.out(...summary(project, status));
-    if (goesOn) terminal.out(`look: stint status ${name}   follow: stint logs -f ${name}`);
+    if (goesOn) terminal.out(`look: stint status ${quoteShell(name)}   follow: stint logs -f ${quoteShell(name)}`);
     return exit;
   },
 };
