@@ -147,11 +147,8 @@ function missingModules(where: Where, name: string, text: string): readonly stri
 function readContent(where: Where, name: string, rest: readonly string[]): Buffer {
   const path = resolve(where.cwd, name);
   try {
-    const what = statSync(path);
-    if (what.isDirectory()) usage(`${name} is a folder; give a batch script, a spec file, or a command behind --`);
-    // Whoever opens a pipe by its name waits for a writer, which may never come; of /dev/stdin and <(…) it is there.
-    if (what.isFIFO() && !/^\/(dev|proc)\//.test(path))
-      usage(`${name} is a named pipe (fifo): write what it carries into a file, or use /dev/stdin`);
+    if (statSync(path).isDirectory())
+      usage(`${name} is a folder; give a batch script, a spec file, or a command behind --`);
     return readBeginning(path, MOST_SCRIPT_BYTES + 1);
   } catch (error) {
     if (error instanceof StintError) throw error;
