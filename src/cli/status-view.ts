@@ -22,7 +22,7 @@ const HEADINGS = ["JOB", "PROJECT", "STATE", "ATTEMPT", "PROGRESS", "WINDOW LEFT
 export function jobLines(
   jobs: readonly ChainStatus[],
   nameOf: (job: ChainStatus) => string,
-  terminal: Terminal,
+  terminal: Pick<Terminal, "colour">,
   projectOf: (job: ChainStatus) => string = () => "",
 ): readonly string[] {
   const nowMs = Date.now();

@@ -77,7 +77,7 @@ const STATE_COLOURS: Readonly<Record<ChainStatus["state"], Colour>> = {
   "unfinished-submit": "yellow",
 };
 
-export function stateText(status: ChainStatus, terminal: Terminal): string {
+export function stateText(status: ChainStatus, terminal: Pick<Terminal, "colour">): string {
   return terminal.colour(status.state, STATE_COLOURS[status.state]);
 }
 

@@ -79,9 +79,14 @@ export function settingsNotice(project: Project, there: JobOnFile, now: JobSpec,
     (key) => !NOT_A_WISH.has(key) && JSON.stringify(now[key]) !== JSON.stringify(there.spec[key]),
   );
   if (keys.length === 0) return null;
-  const words = keys.map((key) => key.replace(/Ms$/, "")).join(", ");
+  const words = keys.map(settingWord).join(", ");
   if (status.decision === "finish") return `it is finished, and other settings (${words}) need a new job, with --again`;
   return `${words}: what is on file stands; change it with: stint resume ${shellName(project, there.place.id)} --limit …`;
+}
+
+/** `killWaitMs` → `kill-wait`, as it is written as an option. */
+function settingWord(key: string): string {
+  return key.replace(/Ms$/, "").replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
 const NOT_A_WISH: ReadonlySet<keyof JobSpec> = new Set([
