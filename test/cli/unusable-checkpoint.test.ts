@@ -10,7 +10,18 @@ const TRUSTING = `
   echo "begins at \${n:-0}" >>begins; n=\${n:-0}
   sleep 0.1; for i in 1 2 3; do n=$((n + 1)); echo "$n" >s.txt.tmp; mv s.txt.tmp s.txt; done
   while [ ! -e go-on ]; do sleep 0.05; done; exit 99`;
-const JOB = ["--scheduler", "local", "--name", "sim", "--checkpoint", "s.txt", "--total", "100"];
+const JOB = [
+  "--scheduler",
+  "local",
+  "--sample-interval",
+  "0.2s",
+  "--name",
+  "sim",
+  "--checkpoint",
+  "s.txt",
+  "--total",
+  "100",
+];
 
 const read = (project: TestProject, name: string): string => readFileSync(join(project.folder, name), "utf8");
 
