@@ -84,7 +84,7 @@ export function cleanEnvironment() {
       !/^(STINT|SBATCH|SLURM|RUNNER|SUBMITTER|NODE|npm)_/.test(name) &&
       !/^(CKPT_PATH|MAX_ITER|CHECKPOINT_EVERY|APP_CMD|LAUNCH_MODE)$/.test(name),
   );
-  return { ...Object.fromEntries(kept), LC_ALL: "C" };
+  return { ...Object.fromEntries(kept), XDG_STATE_HOME: join(tmpdir(), "stint-bench-state"), LC_ALL: "C" };
 }
 
 /**

@@ -37,7 +37,12 @@ process.exitCode = status;
 function stint(args) {
   console.log(`$ stint ${args.join(" ")}`);
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !isSetting(name)));
-  const result = spawnSync(process.execPath, [cli, ...args], { cwd: folder, env, stdio: "inherit" });
+  const result = spawnSync(process.execPath, [cli, ...args], {
+    cwd: folder,
+    // The demo's folder is none of the user's projects (stint status --everywhere).
+    env: { ...env, XDG_STATE_HOME: join(folder, ".state") },
+    stdio: "inherit",
+  });
   if (result.error !== undefined) console.error(`demo: ${result.error.message}`);
   return result.status ?? 1;
 }

@@ -8,6 +8,7 @@ import {
   type AttemptRecords,
   type Claimer,
   type JobSpec,
+  lastElapsedMs,
   nextStep,
   noteDoubt,
   type Outcome,
@@ -44,6 +45,8 @@ export interface AdvanceOptions {
   readonly topUp?: boolean;
   /** Overrides the specification's number of successors. */
   readonly ahead?: number;
+  /** Whether it may claim the next attempt. Default: yes, but for a body in mode submitter. */
+  readonly claims?: boolean;
   /** What the caller knows better than the scheduler's answer would tell. */
   readonly assume?: ReadonlyMap<Ref, Seen>;
 }
@@ -69,10 +72,11 @@ interface Round {
   readonly found: Map<number, "none" | "unreachable" | "adopted">;
   readonly cancelled: Set<Ref>;
   reading: Reading | null;
+  readonly sampled: Map<number, number | null>;
 }
 
 function newRound(assume: ReadonlyMap<Ref, Seen> = new Map()): Round {
-  return { seen: new Map(assume), found: new Map(), cancelled: new Set(), reading: null };
+  return { seen: new Map(assume), found: new Map(), cancelled: new Set(), reading: null, sampled: new Map() };
 }
 
 interface SpecNow {
@@ -144,6 +148,7 @@ async function look(
     ahead: options.ahead ?? spec.ahead,
     me: options.me ?? null,
     topUp: options.topUp ?? false,
+    claims: options.claims ?? (spec.mode !== "submitter" || options.me === undefined),
     seen: round.seen,
     found: round.found,
     claimers,
@@ -151,6 +156,7 @@ async function look(
     cancelled: round.cancelled,
     watches,
     reading: round.reading,
+    sampled: round.sampled,
     nowMs: world.clock.nowMs(),
     nowMonotonicMs,
   };
@@ -195,6 +201,11 @@ async function perform(
     case "read-checkpoint":
       round.reading = await world.readCheckpoint(task, spec.spec);
       return;
+    case "read-samples": {
+      const text = await world.folder.read(join(attemptPlace(task, step.attempt).folder, "samples.csv"));
+      round.sampled.set(step.attempt, lastElapsedMs(text ?? ""));
+      return;
+    }
     case "withdraw": {
       const { reason, note } = await causeOf(world, task, step);
       await withdraw(world, task, step.attempt, reason, note);

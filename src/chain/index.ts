@@ -7,8 +7,10 @@ export { type AttemptAccount, type AttemptRow, attemptTable } from "./operations
 export type { ChainState } from "./operations/chain-state.ts";
 export type { ChainStatus } from "./operations/chain-status.ts";
 export { resumeFlags } from "./operations/change-spec.ts";
-export { doctor, type Finding } from "./operations/doctor.ts";
+export { type DoctorOptions, doctor } from "./operations/doctor.ts";
+export { type AskedAbout, type DoctorWords, jobForDoctor } from "./operations/doctor-spec.ts";
 export { EXIT_STATUS, StintError, type StintErrorCode, toStintError } from "./operations/errors.ts";
+export type { Finding } from "./operations/finding.ts";
 export { followLogs, type LogChunk, type LogOptions, type LogStream } from "./operations/follow-logs.ts";
 export {
   type AccountConflict,
@@ -17,8 +19,10 @@ export {
   gatherForLook,
 } from "./operations/gather-accounting.ts";
 export { findJob, shortName } from "./operations/job-name.ts";
+export { type KnownProjects, knownProjects, type StaleProject } from "./operations/known-projects.ts";
 export { type PreparedJob, type PrepareInput, prepareJob } from "./operations/prepare-job.ts";
 export { findProject, type Project, requireProject, type Where } from "./operations/project.ts";
+export { type QueueState, queueReason } from "./operations/queue-state.ts";
 export { removeJob } from "./operations/remove-job.ts";
 export {
   type ResumeAllEntry,
@@ -29,10 +33,28 @@ export {
 } from "./operations/resume-job.ts";
 export type { RuntimeBundle } from "./operations/runtime-bundle.ts";
 export type { SetAside } from "./operations/set-aside.ts";
-export { chainStatus, type JobTable, jobTable } from "./operations/status.ts";
+export {
+  chainStatus,
+  familyStatus,
+  type JobTable,
+  jobTable,
+  jobTables,
+  type StatusOptions,
+} from "./operations/status.ts";
 export { type StopRequest, type StopResult, stopJob } from "./operations/stop-job.ts";
 export { type SubmitRequest, type SubmitResult, submitJob } from "./operations/submit-job.ts";
+export { type SubmitTestOptions, type SubmitTestResult, submitTest } from "./operations/submit-test.ts";
+export { type SubmitterNow, submitterText } from "./operations/submitter-status.ts";
 export { isAtEnd, type WaitOptions, type WatchOptions, waitForJob, watchJob } from "./operations/watch-job.ts";
-export { ensureReserve } from "./reserve.ts";
+export { ensureReserve, reservePath, withReserve } from "./reserve.ts";
 export { recordSubmitted } from "./submit-attempt.ts";
+export {
+  type Ensured,
+  type EnsureOptions,
+  endSubmitter,
+  ensureSubmitter,
+  recordSubmitterJob,
+  watchHeartbeats,
+  withdrawSubmitters,
+} from "./submitters.ts";
 export { type Clock, type Memory, newMemory, type Refusal, type World } from "./world.ts";

@@ -5,10 +5,18 @@ import { join } from "node:path";
 import { formatGenerations, type GenerationMemory, parseGenerations, readCheckpoint } from "../checkpoint/index.ts";
 import type { JobSpec, Reading } from "../core/index.ts";
 import { aliveHere, type Folder, realClock, thisProcess } from "../host/index.ts";
-import { type AttemptPlace, checkHome, type JobPlace, readTask, type TaskPlace } from "../journal/index.ts";
+import {
+  type AttemptPlace,
+  checkHome,
+  type JobPlace,
+  readTask,
+  type SubmitterPlace,
+  type TaskPlace,
+} from "../journal/index.ts";
 import { loadSlurm, localScheduler, localScript, NODE_FLAGS, type Scheduler } from "../schedulers/index.ts";
-import { scriptText } from "../slurm/index.ts";
+import { scriptText, submitterScriptText } from "../slurm/index.ts";
 import { localAttempts } from "./local-attempts.ts";
+import { loadSite } from "./site.ts";
 import { newMemory, type World } from "./world.ts";
 
 export interface OpenOptions {
@@ -30,7 +38,7 @@ export async function openWorld(job: JobPlace, spec: JobSpec, options: OpenOptio
   const ownerUid = (await stat(job.folder)).uid;
   return {
     folder,
-    scheduler: await openScheduler(job, spec, folder, home.uuid, ownerUid),
+    scheduler: await openScheduler({ job, spec, folder, uuid: home.uuid, ownerUid, log }),
     clock: realClock,
     self: thisProcess(),
     aliveHere,
@@ -43,18 +51,38 @@ export async function openWorld(job: JobPlace, spec: JobSpec, options: OpenOptio
   };
 }
 
-async function openScheduler(
-  job: JobPlace,
-  spec: JobSpec,
-  folder: Folder,
-  uuid: string,
-  ownerUid: number,
-): Promise<Scheduler> {
+interface SchedulerParts {
+  readonly job: JobPlace;
+  readonly spec: JobSpec;
+  readonly folder: Folder;
+  readonly uuid: string;
+  readonly ownerUid: number;
+  readonly log: (line: string) => void;
+}
+
+async function openScheduler({ job, spec, folder, uuid, ownerUid, log }: SchedulerParts): Promise<Scheduler> {
   const environment = process.env;
   if (spec.scheduler === "local")
     return localScheduler({ folder, environment, ...localAttempts(folder, job, uuid, spec.killWaitMs) });
   const { slurmScheduler } = await loadSlurm();
-  return slurmScheduler({ environment, clock: realClock, ownerUid, pollMs: spec.timing.pollMs });
+  const { pollFloorMs, trustedBy } = await siteNow(environment, log);
+  const pollMs = Math.max(spec.timing.pollMs, pollFloorMs);
+  return slurmScheduler({ environment, clock: realClock, ownerUid, pollMs, trustedBy });
+}
+
+/**
+ * The two rules that are read where they apply and not frozen: how often a controller may be asked is a matter of its health
+ * today, and whether its word may be trusted must be possible to take back. A file that can't be used trusts nobody.
+ */
+async function siteNow(
+  environment: Readonly<Record<string, string | undefined>>,
+  log: (line: string) => void,
+): Promise<{ readonly pollFloorMs: number; readonly trustedBy: string | null }> {
+  const loaded = await loadSite(environment);
+  if (loaded.kind === "errors") for (const error of loaded.errors) log(error);
+  if (loaded.kind !== "site") return { pollFloorMs: 0, trustedBy: null };
+  const { pollFloorMs, trust } = loaded.site;
+  return { pollFloorMs: pollFloorMs?.value ?? 0, trustedBy: trust?.value === "scheduler" ? trust.at : null };
 }
 
 /** The text of an attempt's script; nothing need be there. */
@@ -67,6 +95,12 @@ export function scriptFor(place: AttemptPlace, spec: JobSpec): string {
   return spec.scheduler === "local"
     ? localScript({ ...parts, title: `Attempt ${place.number} of ${place.task.id}` })
     : scriptText({ ...parts, nodeFlags: NODE_FLAGS });
+}
+
+/** The text of a submitter's script. */
+export function submitterScriptFor({ job, folder }: SubmitterPlace, spec: JobSpec): string {
+  const runner = join(job.stintFolder, "runtime", spec.runtime, "runner.mjs");
+  return submitterScriptText({ node: spec.node, runner, folder, nodeFlags: NODE_FLAGS });
 }
 
 async function readProgress(folder: Folder, task: TaskPlace, spec: JobSpec, keeps: boolean): Promise<Reading> {

@@ -12,6 +12,7 @@ import {
   type View,
 } from "../core/index.ts";
 import { type AttemptPlace, attemptPlace, createRecord, readEnvironment, type TaskPlace } from "../journal/index.ts";
+import type { Submission } from "../schedulers/index.ts";
 import { brokenNodes } from "./runtime-fault.ts";
 import type { World } from "./world.ts";
 
@@ -62,7 +63,8 @@ async function hand(world: World, place: AttemptPlace, spec: JobSpec, view: View
     jobName: spec.name,
     spec: await avoidingBrokenNodes(world, place, spec),
     after: lower.flatMap(refsOf),
-    notBeforeMs: notBefore(claim, spec, world.clock.nowMs()),
+    ...beginning(spec, view, place.number),
+    notBeforeMs: notBefore(claim, spec, view, world.clock.nowMs()),
     environment: await readEnvironment(world.folder, place.task.job),
   });
   switch (answer.kind) {
@@ -90,9 +92,25 @@ async function putOnFile(world: World, place: AttemptPlace, job: Parameters<type
 }
 
 /** Never further away than the longest back-off: the clock may have been set back since, or been another machine's. */
-function notBefore(claim: Claim | null, spec: JobSpec, nowMs: number): number | null {
+function notBefore(claim: Claim | null, spec: JobSpec, view: View, nowMs: number): number | null {
   const decided = claim?.notBeforeMs ?? null;
-  return decided === null ? null : Math.min(decided, nowMs + spec.backoffMaxMs);
+  const waited = decided === null ? null : Math.min(decided, nowMs + spec.backoffMaxMs);
+  const wished = nothingRan(view) ? (spec.untilFirstRun?.beginAtMs ?? null) : null;
+  return waited === null || wished === null ? (waited ?? wished) : Math.max(waited, wished);
+}
+
+/** The user's wishes about the beginning: a job keeps them where none before it has begun. */
+function beginning(spec: JobSpec, view: View, number: number): Pick<Submission, "dependency" | "hold"> {
+  const wishes = spec.untilFirstRun;
+  if (wishes === undefined || !nothingRan(view)) return {};
+  // Released once is released: a successor, or what is submitted in place of a job, does not wait for another word.
+  const isFirstJob = view.settled?.record.evidence.ref == null && view.open.every((a) => a.number >= number);
+  return { dependency: wishes.dependency, hold: wishes.hold && isFirstJob };
+}
+
+/** No job of the chain has begun: where one has, the scheduler has seen the wishes met. */
+function nothingRan({ settled, open }: View): boolean {
+  return (settled?.record.carry.attempts ?? 0) === 0 && open.every(({ started }) => started === null);
 }
 
 /** Nodes where the last attempts could not start their runner are excluded beside those that the user has excluded. */

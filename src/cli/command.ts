@@ -28,7 +28,7 @@ export const JSON_FLAG: FlagOption = {
 };
 export const QUIET: FlagOption = {
   key: "quiet",
-  flags: ["--quiet"],
+  flags: ["--quiet", "-Q"],
   takes: "nothing",
   help: "only errors and results",
 };

@@ -1,10 +1,12 @@
 /** The account of a chain: how it stands, its attempts, and where everything lies. */
+
 import { attemptTable, type ChainStatus, type Project, shortName } from "../chain/index.ts";
+import { quoteShell } from "../core/index.ts";
 import type { JobPlace } from "../journal/index.ts";
 import { attemptLines } from "./attempts-view.ts";
 import { escapeLine } from "./escape.ts";
 import type { Terminal } from "./terminal.ts";
-import { invalidWhy, progressCell, progressText, span } from "./words.ts";
+import { invalidWhy, progressCell, progressText, ranText, waitedText } from "./words.ts";
 
 /** One line on how the chain stands, and one on what to do, where something is to be done. */
 export function summary(project: Project, status: ChainStatus): readonly string[] {
@@ -13,8 +15,8 @@ export function summary(project: Project, status: ChainStatus): readonly string[
   const facts = [
     `${status.attempts} ${status.attempts === 1 ? "attempt" : "attempts"}`,
     progress === "" ? "" : `progress ${progress}`,
-    `ran ${span(status.ranMs)}`,
-    status.waitedMs === null ? "" : `waited ${span(status.waitedMs)}`,
+    `ran ${ranText(status)}`,
+    status.waitedMs === null ? "" : `waited ${waitedText(status)}`,
   ].filter((fact) => fact !== "");
   const what =
     status.state === "over"
@@ -36,7 +38,7 @@ export async function report(
   terminal.out("");
   terminal.out(...summary(project, status));
   terminal.out(`job folder: ${place.folder}`);
-  terminal.out(`logs: stint logs ${name}`);
+  terminal.out(`logs: stint logs ${quoteShell(name)}`);
 }
 
 /** 0 finished; 1 held, stranded, cancelled or unreadable; 75 still on its way, or drained: it has saved and can go on. */

@@ -26,7 +26,7 @@ export function helpText(command: CliCommand, width: number, all = false): strin
 
 function settingsHelp(command: CliCommand, columns: number, all: boolean): readonly string[] {
   if (command.settings === undefined) return [];
-  const known = command.settings.filter(({ key }) => !key.startsWith("submitter."));
+  const known = command.settings;
   if (all) return [optionHelp(known, columns).trimEnd()];
   const usual = known.filter(({ key, help }) => USUAL.has(key) && help !== "").map(inOneGroup);
   const rest = `all ${known.length} settings, with budgets and times: stint ${command.name} --help all`;

@@ -1,6 +1,6 @@
 /** What `run` and `submit` share: their options, and from words to a submitted job. */
 import { type PreparedJob, prepareJob, type SubmitResult, submitJob } from "../chain/index.ts";
-import { quoteCommand } from "../core/index.ts";
+import { quoteCommand, quoteShell } from "../core/index.ts";
 import { type FlagOption, flagOn } from "../spec/index.ts";
 import { JSON_FLAG, QUIET } from "./command.ts";
 import { toJson } from "./json.ts";
@@ -46,11 +46,11 @@ export async function submitFrom(
   const { given } = prepared;
   const json = flagOn(given, "json");
   const quiet = flagOn(given, "quiet");
-  if (!quiet) for (const notice of prepared.notices) terminal.note(notice);
+  if (!quiet) for (const line of [...prepared.notices, ...prepared.warnings]) terminal.note(line);
   const cutShort = (): void => {
     const name = prepared.job.split("/").slice(2).join("/");
     terminal.note(
-      `interrupted; where stint status lists ${name}: stint resume ${name} goes on, stint cancel ${name} and then stint rm ${name} ends it`,
+      `interrupted; where stint status lists ${name}: stint resume ${quoteShell(name)} goes on, stint cancel ${quoteShell(name)} and then stint rm ${quoteShell(name)} ends it`,
     );
     process.exit(130);
   };
@@ -62,6 +62,7 @@ export async function submitFrom(
     spec: prepared.spec,
     origins: prepared.origins,
     runtime: prepared.runtime,
+    ...(prepared.script === undefined ? {} : { script: prepared.script }),
     again: flagOn(given, "again"),
     takeCheckpoint: flagOn(given, "take-checkpoint"),
     dryRun: flagOn(given, "dry-run"),
@@ -78,28 +79,38 @@ export function hasChain(result: SubmitResult): result is Extract<SubmitResult, 
 
 /** The results that end `run` and `submit` alike. Null: there is a chain to speak of. */
 export function reportNothingToDo({ prepared, result, json }: Submitted, terminal: Terminal): number | null {
-  const { spec, origins } = prepared;
+  const { spec, origins, warnings } = prepared;
   switch (result.kind) {
     case "total-reached":
-      if (json) terminal.out(toJson({ result }));
+      if (json) terminal.out(toJson({ result, warnings }));
       else
         terminal.out(
           `nothing to do: the checkpoint ${spec.checkpoint?.path} is at ${result.progress}, the total is ${result.total}`,
         );
       return 0;
     case "given-up":
-      if (json) terminal.out(toJson({ result }));
+      if (json) terminal.out(toJson({ result, warnings }));
       terminal.note("interrupted: nothing was submitted");
       return 130;
     case "dry-run":
-      if (json) terminal.out(toJson({ result, spec, origins }));
+      if (json) terminal.out(toJson({ result, spec, origins, warnings }));
       else {
         terminal.out(
           `would submit ${result.job.split("/").slice(2).join("/")} to ${spec.scheduler}, in ${result.folder}\n`,
         );
         terminal.out(...settingLines(spec, origins));
         terminal.out(`\nhanded over by:\n\n${quoteCommand(result.handOver)}`);
+        if (result.successors.length > 0)
+          terminal.out(
+            `\nqueued behind it when it runs, with the ids of the jobs before:\n`,
+            ...result.successors.map(quoteCommand),
+          );
         terminal.out(`\nscript.sh of its first attempt:\n\n${result.script}`);
+        if (result.submitter !== null)
+          terminal.out(
+            `and its submitter by:\n\n${quoteCommand(result.submitter.handOver)}`,
+            `\nscript.sh of its submitter:\n\n${result.submitter.script}`,
+          );
       }
       return 0;
     default:

@@ -1,6 +1,6 @@
 /** What was set aside, or would be. */
 import type { SetAside } from "../chain/index.ts";
-import { type QuarantineMove, quoteCommand, type Reading } from "../core/index.ts";
+import { type QuarantineMove, quoteCommand, quoteShell, type Reading } from "../core/index.ts";
 import { escapeLine } from "./escape.ts";
 
 /** One line a move, with the commands that undo it, and what else a person should know. `dryRun`: nothing was done. */
@@ -21,7 +21,7 @@ export function setAsideLines(setAside: SetAside | null, name: string, dryRun: b
 function undoText({ from, to }: QuarantineMove, name: string): string {
   const newer = quoteCommand(["mv", "-nT", from, `${to}.newer`]);
   const back = quoteCommand(["mv", "-nT", to, from]);
-  return `to undo it, when nothing of ${name} runs any more (stint drain ${name} --wait): ${newer}; ${back}`;
+  return `to undo it, when nothing of ${name} runs any more (stint drain ${quoteShell(name)} --wait): ${newer}; ${back}`;
 }
 
 function said(progress: Reading): string {

@@ -35,6 +35,10 @@ const KEYS: Readonly<Record<string, string>> = {
   "output.stdout": "output",
   "output.stderr": "error",
   "slurm.memory": "slurm.mem",
+  "untilFirstRun.beginAt": "begin",
+  "untilFirstRun.dependency": "slurm.dependency",
+  "untilFirstRun.hold": "slurm.hold",
+  "submitter.memory": "submitter.mem",
   backoffFirst: "backoff.first",
   backoffMax: "backoff.max",
   allocationEndAt: "allocation-end",
@@ -73,6 +77,7 @@ function flat(prefix: string, value: object): [string, Value][] {
 
 const SPECIAL: Readonly<Record<string, (value: unknown) => string>> = {
   command: (value) => commandText(value as Command),
+  "untilFirstRun.beginAtMs": (value) => new Date(value as number).toISOString(),
   "checkpoint.progress": (value) => progressRuleText(value as ProgressRule),
   allocationEndAtMs: (value) => momentInZone(value as number),
 };

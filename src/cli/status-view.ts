@@ -1,35 +1,49 @@
 /** Jobs as lines. */
-import type { AccountConflict, ChainStatus } from "../chain/index.ts";
+import { type AccountConflict, type ChainStatus, queueReason, submitterText } from "../chain/index.ts";
 import { savesText } from "../core/index.ts";
 import { escapeLine } from "./escape.ts";
 import { csv, type Terminal, table } from "./terminal.ts";
-import { cpuSpan, invalidWhy, momentInZone, progressCell, progressText, span, stateText, windowLeft } from "./words.ts";
+import {
+  cpuSpan,
+  invalidWhy,
+  moment,
+  momentInZone,
+  progressCell,
+  progressText,
+  ranText,
+  span,
+  stateText,
+  waitedText,
+  windowLeft,
+} from "./words.ts";
 
-const HEADINGS = ["JOB", "STATE", "ATTEMPT", "PROGRESS", "WINDOW LEFT", "ETA", "RAN", "WAITED", "WHY"];
+const HEADINGS = ["JOB", "PROJECT", "STATE", "ATTEMPT", "PROGRESS", "WINDOW LEFT", "ETA", "RAN", "WAITED", "WHY"];
 
 export function jobLines(
   jobs: readonly ChainStatus[],
-  nameOf: (id: string) => string,
-  terminal: Terminal,
+  nameOf: (job: ChainStatus) => string,
+  terminal: Pick<Terminal, "colour">,
+  projectOf: (job: ChainStatus) => string = () => "",
 ): readonly string[] {
   const nowMs = Date.now();
   return table(
     HEADINGS,
     jobs.map((job) => [
-      nameOf(job.job),
+      nameOf(job),
+      projectOf(job),
       stateText(job, terminal),
       job.attempt === null ? "" : String(job.attempt),
       progressCell(job),
       windowLeft(job, nowMs),
       span(job.etaMs),
-      span(job.ranMs),
-      span(job.waitedMs),
+      ranText(job),
+      waitedText(job),
       [
-        job.reason,
-        invalidWhy(job.progress, job.reason),
+        [job.reason, invalidWhy(job.progress, job.reason)].filter((part) => part !== null).join("; "),
+        expected(job.queue),
         job.advice === null || job.state === "over" ? null : `→ ${job.advice}`,
       ]
-        .filter((part) => part !== null)
+        .filter((part) => part !== null && part !== "")
         .join(" "),
     ]),
   );
@@ -44,13 +58,15 @@ export function statusLines(job: ChainStatus, name: string, terminal: Terminal):
     ["job", name],
     ["state", `${stateText(job, terminal)}${job.reason === null ? "" : `: ${job.reason}`}`],
     ["next", job.advice ?? ""],
+    ...queueRows(job),
+    ["mover", moverText(job)],
     ["attempt", attemptText(job)],
     ["progress", invalidWhy(job.progress, `${job.reason} ${job.why}`) === null ? progressCell(job) : progressText(job)],
     ["window left", window],
     ["margin", marginText(job)],
     ["ETA", job.etaMs === null ? "" : `${span(job.etaMs)} of run time`],
-    ["ran", span(job.ranMs)],
-    ["waited", span(job.waitedMs)],
+    ["ran", ranText(job)],
+    ["waited", waitedText(job)],
     ["used CPU", job.cpuMs === 0 ? "" : cpuSpan(job.cpuMs)],
     ["last verdict", settled],
     ["submitted", momentInZone(job.submittedAtMs)],
@@ -77,6 +93,38 @@ function marginText({ marginMs, windowEndAtMs, saves }: ChainStatus): string {
   const measured = saves.length > 0 ? savesText(saves) : "";
   const inForce = marginMs === null || windowEndAtMs === null ? "" : span(marginMs);
   return [inForce, measured].filter((part) => part !== "").join("; ");
+}
+
+/** What the queue says of the attempt that the state speaks of, or of a successor that will not come by itself. */
+function queueRows({ queue, attempt, state }: ChainStatus): [string, string][] {
+  if (queue === null) return [];
+  const isNews = state === "waiting" && queue.attempt === attempt;
+  const isTrouble = queue.chance === "may-never-start" || queue.chance === "will-never-start";
+  if (!isNews && !isTrouble) return [];
+  return [
+    ...(isNews ? [] : [["successor", `${queueReason(queue)}`] satisfies [string, string]]),
+    [
+      "in the queue",
+      `job ${queue.id} in partition ${queue.partition}${queue.waitedMs === null ? "" : `, for ${span(queue.waitedMs)}`}`,
+    ],
+    [
+      "starts",
+      queue.expectedStartAtMs === null
+        ? ""
+        : `about ${momentInZone(queue.expectedStartAtMs)}, as the scheduler expects`,
+    ],
+  ];
+}
+
+function expected(queue: ChainStatus["queue"]): string | null {
+  return queue?.expectedStartAtMs == null ? null : `(expected ${moment(queue.expectedStartAtMs)})`;
+}
+
+/** In the other modes the attempts move the chain themselves, and the state says which. */
+function moverText({ submitter, state }: ChainStatus): string {
+  if (submitter === null) return "";
+  const says = submitter.says === null || state === "running" ? "" : `: ${submitter.says}`;
+  return `${submitterText(submitter, Date.now())}${says}`;
 }
 
 /** The number alone, unless some of those below it never came to run. */
@@ -107,7 +155,25 @@ export function jobCsv(jobs: readonly ChainStatus[]): string {
     "reason",
   ] as const;
   return csv(
-    [...keys, "progress"],
-    jobs.map((job) => [...keys.map((key) => job[key]), "value" in job.progress ? job.progress.value : null]),
+    [
+      ...keys,
+      "progress",
+      "project",
+      "queueCode",
+      "queueChance",
+      "queueSinceMs",
+      "expectedStartAtMs",
+      "ranIsLowerBound",
+    ],
+    jobs.map((job) => [
+      ...keys.map((key) => job[key]),
+      "value" in job.progress ? job.progress.value : null,
+      job.project,
+      job.queue?.code ?? null,
+      job.queue?.chance ?? null,
+      job.queue?.sinceMs ?? null,
+      job.queue?.expectedStartAtMs ?? null,
+      job.ranIsLowerBound,
+    ]),
   );
 }

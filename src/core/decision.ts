@@ -32,6 +32,8 @@ export interface Spent {
   readonly verdict: Verdict;
   readonly progress: Progress;
   readonly ranMs: number | null;
+  /** It ran at least so long. */
+  readonly ranIsLowerBound: boolean;
   readonly cpuUserMs: number | null;
   readonly cpuSystemMs: number | null;
   /** How it took our TERM; null: nothing to learn. */
@@ -47,6 +49,9 @@ export function spend(before: Carry, spent: Spent): Carry {
   return {
     attempts: base.attempts + 1,
     ranMs: base.ranMs + (spent.ranMs ?? 0),
+    ...(base.ranIsLowerBound === true || spent.ranIsLowerBound || spent.ranMs === null
+      ? { ranIsLowerBound: true as const }
+      : {}),
     cpuUserMs: base.cpuUserMs + (spent.cpuUserMs ?? 0),
     cpuSystemMs: base.cpuSystemMs + (spent.cpuSystemMs ?? 0),
     failures: base.failures + one("failed", "out-of-memory"),
@@ -169,7 +174,8 @@ export function decideNeverRan(input: NeverRanInput): { readonly decision: Decis
   if (below.kind === "stop" || below.kind === "hold") return answer(below);
   if (reason === "cancelled-by-owner")
     return answer({ kind: "stop", why: `${note ?? "its queued job was cancelled"}: by yourself`, advice: RESUME });
-  if (reason === "checkpoint-unusable" || reason === "no-space" || reason === "other-owner")
+  if (reason === "checkpoint-unusable") return answer({ kind: "hold", why: note ?? reason, advice: UNUSABLE });
+  if (reason === "no-space" || reason === "other-owner")
     return answer({ kind: "hold", why: note ?? reason, advice: `mend it, then: ${RESUME}` });
   if (!notOurs) return answer(below);
   if (carry.neverRan >= policy.budgets.neverRan)
@@ -190,5 +196,6 @@ export function backoffMs(inARow: number, policy: Policy): number {
 
 const RESUME = "stint resume JOB";
 const LOOK = `see stint logs JOB, mend the cause, then: ${RESUME}`;
+const UNUSABLE = `mend it or put it back, then: ${RESUME}; to set it aside: ${RESUME} --quarantine; to start on it as it is: ${RESUME} --as-it-is`;
 const MEMORY = "give it more memory, then: stint resume JOB";
 const RAISE = `if it should go on all the same: ${RESUME}`;

@@ -67,6 +67,7 @@ export function shortJobId(job: JobId, me: string): string {
 
 /** A name for a command: the program, and the script where the program is an interpreter (`python3 sim.py`: `python3-sim`). */
 export function nameFromCommand(command: Command): string {
+  if (command.kind === "batch") return suggestName(stem(command.name));
   const argv = command.kind === "argv" ? command.argv : wordsOfShellText(command.text);
   const program = argv[0] ?? "job";
   const script = INTERPRETER.test(baseName(program)) ? scriptOf(argv.slice(1)) : null;

@@ -23,7 +23,9 @@ export type {
   ProgressRule,
   SlurmOptions,
   SpecRevision,
+  SubmitterOptions,
   Timing,
+  UntilFirstRun,
 } from "./job-spec.ts";
 export { autoMarginMs, NO_SAVES, reserveMs, type Saves, type Saving, savesText } from "./margin.ts";
 export { formatProgress, type Progress, progressOf, progressValue, type Reading } from "./progress.ts";
@@ -61,7 +63,16 @@ export {
   type Verdict,
   type WithdrawReason,
 } from "./records.ts";
-export { type Absent, type Active, neverStarts, type Over, type Seen, type Unreachable } from "./seen.ts";
+export { lastElapsedMs } from "./samples.ts";
+export {
+  type Absent,
+  type Active,
+  neverStarts,
+  type Over,
+  type QueuePlace,
+  type Seen,
+  type Unreachable,
+} from "./seen.ts";
 export { formatBytes, formatSlurmMemory, type ParsedMemory, parseMemory } from "./size.ts";
 export {
   type Claimer,
@@ -75,6 +86,21 @@ export {
   windowEndOf,
 } from "./step.ts";
 export { isResumed, type StopList, type Stops, standingDecision, stopInForce, stopNumber } from "./stops.ts";
+export {
+  type SubmitterAct,
+  type SubmitterBasis,
+  type SubmitterClaim,
+  type SubmitterEnd,
+  type SubmitterEnded,
+  type SubmitterRecords,
+  type SubmitterStarted,
+  type SubmitterStep,
+  submitterAct,
+  submitterBeatMs,
+  submitterFreshMs,
+  submitterRef,
+  submitterStep,
+} from "./submitter.ts";
 export { type DurationRules, formatDuration, type ParsedDuration, parseDuration } from "./time.ts";
 export { totalReached } from "./verdict.ts";
 export { VERSION } from "./version.ts";

@@ -15,7 +15,17 @@ export type Command =
   /** Text for a login bash, as the seed does it. */
   | { readonly kind: "shell"; readonly text: string }
   /** Argument vector without any shell. */
-  | { readonly kind: "argv"; readonly argv: readonly string[] };
+  | { readonly kind: "argv"; readonly argv: readonly string[] }
+  /** A batch script: the copy of it in the job folder, run by the program of its first line. */
+  | {
+      readonly kind: "batch";
+      /** File name of the script. */
+      readonly name: string;
+      /** Of its content, in hex: names the copy. */
+      readonly sha256: string;
+      readonly interpreter: readonly string[];
+      readonly args: readonly string[];
+    };
 
 export interface Budgets {
   readonly failures: number;
@@ -37,11 +47,37 @@ export interface SlurmOptions {
   readonly memory: string | null;
   readonly nodes: string | null;
   readonly exclude: string | null;
+  /** What Slurm calls the job, where that cannot be the name of ours; absent: our name. */
+  readonly jobName?: string;
   /** Passed to sbatch untouched. */
   readonly sbatch: readonly string[];
   readonly launch: "direct" | "srun";
   readonly srunArgs: readonly string[];
   readonly modules: readonly string[];
+}
+
+/** Wishes about the beginning of a chain: they count until an attempt has run. */
+export interface UntilFirstRun {
+  /** Not before this, epoch milliseconds. */
+  readonly beginAtMs: number | null;
+  /** As sbatch's --dependency. */
+  readonly dependency: string | null;
+  /** The first job waits until somebody releases it. */
+  readonly hold: boolean;
+}
+
+/** Of the submitter's own job, in mode submitter. */
+export interface SubmitterOptions {
+  /** null: unlimited. */
+  readonly limitMs: number | null;
+  /** How long before its limit it queues its successor. */
+  readonly marginMs: number;
+  readonly memory: string;
+  readonly partition: string | null;
+  readonly account: string | null;
+  readonly qos: string | null;
+  /** Passed to sbatch untouched. */
+  readonly sbatch: readonly string[];
 }
 
 export type Mode = "self" | "attached" | "submitter";
@@ -67,6 +103,8 @@ export interface JobSpec {
   /** That allocation's own name. Null: in none. */
   readonly allocationId: string | null;
   readonly mode: Mode;
+  /** Only in mode submitter. */
+  readonly submitter?: SubmitterOptions;
   /** Successors kept queued while an attempt runs. */
   readonly ahead: number;
   readonly budgets: Budgets;
@@ -84,6 +122,9 @@ export interface JobSpec {
   readonly checkpointEvery: string | null;
   /** Where the user wants the application's output; null: only in the attempt's folder. Absolute. */
   readonly output: { readonly stdout: string | null; readonly stderr: string | null };
+  /** What the application reads as its standard input, absolute; absent: nothing. */
+  readonly input?: string;
+  readonly untilFirstRun?: UntilFirstRun;
   /** Absolute path of the node program that runs the runner. */
   readonly node: string;
   /** Name of the folder below `.stint/runtime` that holds the runner of this job. */

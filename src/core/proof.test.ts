@@ -120,6 +120,19 @@ describe("a proof that an attempt is over", () => {
       { seen: over({}), attempt: attempt({ started: started({ tracking: "other" }) }) },
       "unprovable",
     ],
+    [
+      "C without cgroup tracking, where the site trusts its scheduler",
+      { seen: over({ trustedBy: "/etc/stint.yaml:3" }), attempt: attempt({ started: started({ tracking: "other" }) }) },
+      "C",
+    ],
+    [
+      "trust makes no proof of a state that may still change",
+      {
+        seen: over({ final: false, trustedBy: "/etc/stint.yaml:3" }),
+        attempt: attempt({ started: started({ tracking: "other" }) }),
+      },
+      "wait",
+    ],
     ["accounting alone is no proof", { seen: over({ proof: null }) }, "wait"],
     ["a state that may still change is no proof", { seen: over({ final: false }) }, "wait"],
     [
@@ -159,6 +172,24 @@ describe("a proof that an attempt is over", () => {
         attempt: attempt({ started: started({ tracking: "other" }) }),
       },
       "unprovable",
+    ],
+    [
+      "silence without cgroup tracking, where the site trusts its scheduler",
+      {
+        seen: { kind: "absent", trustedBy: "/etc/stint.yaml:3" },
+        watch: watch({ silentSinceMs: 0 }),
+        attempt: attempt({ started: started({ tracking: "other" }) }),
+      },
+      "D",
+    ],
+    [
+      "trust takes no time away: silence for too short",
+      {
+        seen: { kind: "absent", trustedBy: "/etc/stint.yaml:3" },
+        watch: watch({ silentSinceMs: 800_000 }),
+        attempt: attempt({ started: started({ tracking: "other" }) }),
+      },
+      "wait",
     ],
     [
       "a reboot proves it under any tracking",

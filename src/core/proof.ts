@@ -67,6 +67,7 @@ export function prove(input: ProofInput): ProofAnswer {
       if (!seen.final || seen.proof === null)
         return { kind: "wait", why: `state ${seen.state} is not final yet`, lookAgainMs: input.timing.pollMs };
       if (started === null || started.tracking === "cgroup") return proved("C", seen.text);
+      if (seen.trustedBy !== undefined) return proved("C", `${seen.text}, trusted (${seen.trustedBy})`);
       return {
         kind: "unprovable",
         why: `attempt ${attempt.number} ended as ${seen.state} without its own testimony, and this cluster doesn't track processes by cgroup`,
@@ -74,7 +75,7 @@ export function prove(input: ProofInput): ProofAnswer {
   }
 }
 
-/** D: the same doubtful answer twice, and either the nodes have booted since or cgroup tracking and enough silence. */
+/** D: the same doubtful answer twice, and either the nodes have booted since or cgroup tracking (or the site's trust) and enough silence. */
 function doubtful(
   input: ProofInput,
   proved: (by: Proof["by"], text: string) => ProofAnswer,
@@ -92,7 +93,8 @@ function doubtful(
       lookAgainMs: Math.max(1, apartMs - stands),
     };
   if (nodes === "rebooted") return proved("D", `${what}, all nodes booted since`);
-  if (attempt.started !== null && attempt.started.tracking !== "cgroup")
+  const trusted = (seen?.kind === "over" || seen?.kind === "absent") && seen.trustedBy !== undefined;
+  if (attempt.started !== null && attempt.started.tracking !== "cgroup" && !trusted)
     return { kind: "unprovable", why: `${what}, and this cluster doesn't track processes by cgroup` };
   const answeringMs = watch?.answeringSinceMs == null ? 0 : nowMonotonicMs - watch.answeringSinceMs;
   if (nodes === "answering" && answeringMs >= timing.nodesBackMs)

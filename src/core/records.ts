@@ -180,6 +180,8 @@ export interface Carry {
   /** Attempts whose application was allowed to start. */
   readonly attempts: number;
   readonly ranMs: number;
+  /** Of some attempt only a lower bound is in `ranMs`, or nothing: nobody could testify when it ended. Absent: of none. */
+  readonly ranIsLowerBound?: true;
   readonly failures: number;
   readonly stalled: number;
   readonly preemptions: number;
@@ -205,6 +207,8 @@ export interface Evidence {
   readonly startedAtMs: number | null;
   readonly endedAtMs: number | null;
   readonly ranMs: number | null;
+  /** `ranMs` is that of the last sample: it ran at least so long, and nobody could testify when it ended. */
+  readonly ranIsLowerBound?: true;
   readonly cpuUserMs: number | null;
   readonly cpuSystemMs: number | null;
   readonly memoryPeakBytes: number | null;
@@ -288,6 +292,8 @@ export interface Stop extends Created {
   readonly note?: string;
   /** A person's word to set the checkpoint aside: first with a drain, and with the resume when it has been done. */
   readonly quarantine?: Quarantine;
+  /** A person's word that the checkpoint is to be started on as it is: invalid, or gone. */
+  readonly asItIs?: true;
   /** Nonce of such a drain that was refused and that nobody may carry out any more. */
   readonly voids?: string;
 }

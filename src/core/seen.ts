@@ -8,6 +8,8 @@ export interface Unreachable {
 /** The scheduler answers and knows nothing of it. */
 export interface Absent {
   readonly kind: "absent";
+  /** As of an end. */
+  readonly trustedBy?: string;
 }
 
 export interface Active {
@@ -15,6 +17,22 @@ export interface Active {
   readonly phase: "pending" | "running" | "suspended" | "completing";
   readonly reason: string | null;
   readonly limitEndAtMs: number | null;
+  /** Of a job that waits in a queue, for whoever asks why; nothing is decided by it. */
+  readonly queue?: QueuePlace;
+}
+
+/** What the scheduler shows of a job in its queue, in its own words. */
+export interface QueuePlace {
+  readonly id: string;
+  /** When it was submitted. */
+  readonly sinceMs: number | null;
+  /** When the scheduler expects to start it; null: it has not said. */
+  readonly expectedStartAtMs: number | null;
+  readonly partition: string;
+  /** As the scheduler prints it, e.g. `10:00`. */
+  readonly timeLimit: string;
+  readonly account: string;
+  readonly qos: string;
 }
 
 export interface Over {
@@ -36,6 +54,8 @@ export interface Over {
   readonly nodes: "rebooted" | "answering" | "silent" | null;
   /** The scheduler's own words, for the evidence. */
   readonly text: string;
+  /** Where the site says that the scheduler's word is enough without cgroup tracking, e.g. `/etc/stint.yaml:3`. */
+  readonly trustedBy?: string;
 }
 
 /** A queued job that Slurm will never start and, without a site's setting, never takes out of the queue either. */

@@ -42,6 +42,8 @@ export interface View {
   readonly me: number | null;
   /** Only keep successors queued above `me`, which is running. */
   readonly topUp: boolean;
+  /** Whether the caller may claim the next attempt. In mode submitter a body may not: it settles, and the submitter claims. */
+  readonly claims: boolean;
   /** Answers of this round, by ref; a missing one has not been asked for. */
   readonly seen: ReadonlyMap<Ref, Seen>;
   /** Answers of this round on scripts of claims without a job, by attempt. */
@@ -54,6 +56,8 @@ export interface View {
   readonly watches: ReadonlyMap<number, Watch>;
   /** The checkpoint as read in this round; null: not read. */
   readonly reading: Reading | null;
+  /** Elapsed ms of the last sample, by attempt, as read in this round; null: it has none. */
+  readonly sampled: ReadonlyMap<number, number | null>;
   readonly nowMs: number;
   readonly nowMonotonicMs: number;
 }
@@ -72,6 +76,7 @@ export type Step =
   | { readonly do: "ask"; readonly refs: readonly Ref[] }
   | { readonly do: "find"; readonly attempt: number }
   | { readonly do: "read-checkpoint" }
+  | { readonly do: "read-samples"; readonly attempt: number }
   | { readonly do: "withdraw"; readonly attempt: number; readonly reason: WithdrawReason; readonly note: string | null }
   | { readonly do: "cancel"; readonly refs: readonly Ref[] }
   | { readonly do: "settle"; readonly attempt: number; readonly settlement: Settlement }
@@ -162,6 +167,7 @@ function settleStarted(
   const before = carryBelow(view);
   const { exited, started } = attempt;
   if (exited === null && view.reading === null) return { do: "read-checkpoint" };
+  if (exited === null && !view.sampled.has(attempt.number)) return { do: "read-samples", attempt: attempt.number };
   const reading = exited === null ? view.reading : readingOf(exited.progressAfter);
   // A checkpoint that was there before the first attempt is no progress of that attempt.
   const mark = before.highWater ?? progressValue(attempt.go.progressBefore);
@@ -188,7 +194,9 @@ function settleStarted(
   const spent = {
     verdict: judged.verdict,
     progress,
-    ranMs: exited?.ranMs ?? null,
+    // Without a testimony the samples are all that is known of its time.
+    ranMs: exited === null ? (view.sampled.get(attempt.number) ?? null) : exited.ranMs,
+    ranIsLowerBound: exited === null,
     cpuUserMs: exited?.cpuUserMs ?? null,
     cpuSystemMs: exited?.cpuSystemMs ?? null,
     saving: measuredSaving(attempt, seen),
@@ -205,6 +213,7 @@ function settleStarted(
     startedAtMs: exited?.startedAtMs ?? started?.atMs ?? null,
     endedAtMs: exited?.atMs ?? null,
     ranMs: spent.ranMs,
+    ...(exited === null && spent.ranMs !== null ? { ranIsLowerBound: true as const } : {}),
     cpuUserMs: spent.cpuUserMs,
     cpuSystemMs: spent.cpuSystemMs,
     memoryPeakBytes: exited?.memoryPeakBytes ?? null,
@@ -386,11 +395,15 @@ function conclude(view: View, decision: Decision | null, stop: "drain" | "cancel
   const want = view.topUp ? view.ahead : Math.max(1, view.ahead);
   const waitingBody = view.me !== null && !view.topUp;
   if (waitingBody || above.length >= want) return rest({ kind: "going", attempt: above[0] ?? view.me ?? 0 });
+  if (!view.claims)
+    return rest({ kind: "waiting", why: NEXT_IS_CLAIMED, attempt: last?.number ?? 0, lookAgainMs: view.timing.pollMs });
   // A successor of a body that is about to start runs after it, whatever the decision below says of the next start.
   const own = view.topUp ? view.open.find((a) => a.number === view.me) : undefined;
   const runsBelow = survey.running !== null || (own !== undefined && own.go?.what !== "withdrawn");
   return claimNext(view, decision, above.length > 0 || runsBelow, runsBelow);
 }
+
+const NEXT_IS_CLAIMED = "the next attempt is the submitter's to claim";
 
 function claimNext(view: View, decision: Decision | null, ahead: boolean, runsBelow: boolean): Step {
   const top = view.open.at(-1);

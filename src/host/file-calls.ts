@@ -24,7 +24,7 @@ export interface FileCalls {
   readText(path: string): Later<string>;
   names(path: string): Later<readonly string[]>;
   /** open with the flags (`wx`, `a`) and mode 0600, write all, fsync, close. The descriptor is closed on every way out. */
-  writeSynced(path: string, flags: "wx" | "a", content: string): Later<void>;
+  writeSynced(path: string, flags: "wx" | "a", content: string | Uint8Array): Later<void>;
   /** Makes names in the folder durable. */
   syncFolder(path: string): Later<void>;
   link(from: string, to: string): Later<void>;

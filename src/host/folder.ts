@@ -13,7 +13,7 @@ export interface Folder {
    */
   createOnce(path: string, content: string): Promise<{ readonly created: boolean; readonly content: string }>;
   /** Writes a file that only this process writes: temporary file, fsync, rename, fsync of the folder. */
-  replace(path: string, content: string): Promise<void>;
+  replace(path: string, content: string | Uint8Array): Promise<void>;
   /** open, append, fsync, close: each call is seen by others. */
   append(path: string, content: string): Promise<void>;
   /** Makes the folder and its parents (mode 0700). No error when it is there. */

@@ -32,6 +32,7 @@ export {
   readEnvironment,
   readStat,
 } from "./proc.ts";
+export { parseQuota, type Quota } from "./quota.ts";
 export { type Space, spaceAt } from "./space.ts";
 export {
   type Application,

@@ -12,7 +12,15 @@ export interface MemberQuery {
   /** When the session's leader was surely still there, the latest known, in clock ticks from boot: who is in the session and began before is ours. */
   readonly sessionLedUntilTicks?: number | null;
   /** The variable that every process of the attempt has inherited, e.g. `STINT_MARK`. Its value is the attempt's alone. */
-  readonly mark: { readonly name: string; readonly value: string } | null;
+  readonly mark: {
+    readonly name: string;
+    readonly value: string;
+    /**
+     * The mark is worth nothing in a process where `now` has another value than `origin` tells of the attempt: a job that the
+     * attempt has submitted inherits the mark and gets an id of its own. Where `origin` is missing the mark stands alone.
+     */
+    readonly anchor?: { readonly now: string; readonly origin: string };
+  } | null;
   /** Variables that must stand beside the mark, e.g. SLURM_JOB_ID: a job submitted from inside inherits the mark too. */
   readonly alsoEnv?: Readonly<Record<string, string>>;
   /** Who began before (clock ticks from boot) is neither a member of the session nor marked: whoever knows spares a look at each. */
@@ -238,6 +246,8 @@ class Search {
       if (beside !== null && beside !== wanted) return "foreign";
       if (beside === null) complete = false;
     }
-    return complete ? "ours" : "unmarked";
+    if (!complete || mark.anchor === undefined) return complete ? "ours" : "unmarked";
+    const origin = read(mark.anchor.origin);
+    return origin === null || origin === (read(mark.anchor.now) ?? "") ? "ours" : "unmarked";
   }
 }

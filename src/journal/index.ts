@@ -26,6 +26,17 @@ export {
   jobPlace,
   padded,
   placeOfAttemptFolder,
+  placeOfJobFolder,
+  scriptCopy,
   type TaskPlace,
   taskPlace,
 } from "./layout.ts";
+export {
+  HEARTBEAT_FILE,
+  placeOfSubmitterFolder,
+  readHeartbeat,
+  readSubmitter,
+  readSubmitters,
+  type SubmitterPlace,
+  submitterPlace,
+} from "./submitters.ts";

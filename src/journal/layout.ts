@@ -46,6 +46,11 @@ export function attemptPlace(task: TaskPlace, number: number): AttemptPlace {
   return { task, number, folder: `${task.folder}/attempts/${padded(number)}` };
 }
 
+/** The copy of a batch script. Its name is the script's own, and its folder's the content's: another content is another copy. */
+export function scriptCopy(job: JobPlace, script: { readonly name: string; readonly sha256: string }): string {
+  return `${job.folder}/batch/${script.sha256.slice(0, 16)}/${script.name}`;
+}
+
 /** Numbers in names have at least four digits, so that `ls` sorts them. */
 export function padded(number: number): string {
   return String(number).padStart(4, "0");
@@ -64,9 +69,16 @@ export function recordNumberOf(name: string): number | null {
 
 /** Place of the attempt whose folder this is, or null when the path has another shape. */
 export function placeOfAttemptFolder(folder: string): AttemptPlace | null {
-  const match = /^(.*)\/jobs\/(.+)\/tasks\/(\d+)\/attempts\/(\d{4,9})$/s.exec(folder);
+  const match = /^(.+)\/tasks\/(\d+)\/attempts\/(\d{4,9})$/s.exec(folder);
+  const job = match === null ? null : placeOfJobFolder(match[1] ?? "");
+  return job === null || match === null ? null : attemptPlace(taskPlace(job, Number(match[2])), Number(match[3]));
+}
+
+/** Place of the job whose folder this is, or null when the path has another shape. A job may be called `jobs` or `children`. */
+export function placeOfJobFolder(folder: string): JobPlace | null {
+  const match = /^(.*?)\/jobs\/([^/]+\/[^/]+(?:\/children\/[^/]+)*)$/s.exec(folder);
   if (match === null) return null;
-  const [, stintFolder = "", parts = "", index, number] = match;
-  const id = `/${parts.replaceAll("/children/", "/")}`;
-  return attemptPlace(taskPlace(jobPlace(stintFolder, id), Number(index)), Number(number));
+  const [user = "", name = "", ...below] = (match[2] ?? "").split("/");
+  const children = below.filter((_, at) => at % 2 === 1);
+  return jobPlace(match[1] ?? "", `/${[user, name, ...children].join("/")}`);
 }

@@ -24,8 +24,10 @@ export interface ApplicationOptions {
   /** Commands that this process starts for itself live in the attempt's control group and are no members. */
   readonly ownCommandsApart: boolean;
   readonly termTo: "all" | "main";
-  /** Where the application runs as a step of the scheduler's: sends TERM to it; "no-step": there is none. Null: it does not. */
+  /** Sends TERM to the tasks of all steps of the job; "no-step": there is none. Null: the scheduler has no steps. */
   readonly warn: (() => Promise<"sent" | "no-step">) | null;
+  /** The application as a whole is a step; else it may start some by itself. */
+  readonly isStep: boolean;
   readonly sampleEveryMs: number;
   /** Kills for want of memory in the attempt's control group, so far; null: nobody counts them. */
   readonly oomKills: () => number | null;
@@ -78,21 +80,36 @@ export class RunningApplication implements Application {
   }
 
   term(): void {
-    const { warn, termTo, log } = this.#options;
-    if (warn === null) {
-      this.#signal(termTo === "main" && !this.#mainEnded);
+    const { warn, isStep, termTo } = this.#options;
+    const mainOnly = termTo === "main" && !this.#mainEnded;
+    if (warn === null || (mainOnly && !isStep)) {
+      this.#signal(mainOnly);
       return;
     }
-    // srun answers a TERM of its own by killing the step: the scheduler must bring it.
+    const members = isStep ? [] : this.#find();
+    if (!isStep && !members.some(isStepLauncher)) {
+      this.#signal(false);
+      return;
+    }
+    // srun answers a TERM of its own, and one that timeout hands on, by killing the step: the scheduler must bring it.
+    signalMembers(besideSteps(members), "SIGTERM");
+    const failed = (why: string): void => {
+      this.#options.log(`TERM through the scheduler: ${why}`);
+      this.#signal(false);
+    };
     warn().then(
       (answer) => {
-        if (answer === "no-step") this.#signal(false);
+        if (answer === "no-step") failed("there is no step");
       },
-      (error: unknown) => {
-        log(`TERM through the scheduler failed: ${error instanceof Error ? error.message : String(error)}`);
-        this.#signal(false);
-      },
+      (error: unknown) => failed(error instanceof Error ? error.message : String(error)),
     );
+  }
+
+  /** As `term`, where the scheduler itself has told the steps. */
+  termBesideSteps(): void {
+    const members = this.#find();
+    if (members.some(isStepLauncher)) signalMembers(besideSteps(members), "SIGTERM");
+    else this.term();
   }
 
   #signal(mainOnly: boolean): void {
@@ -147,4 +164,27 @@ function ownCommands(application: number): readonly number[] {
   const self = readStat(process.pid);
   const children = self === null ? null : readChildren(self);
   return (children ?? []).filter((pid) => pid !== application && OWN_COMMANDS.has(readStat(pid)?.comm ?? ""));
+}
+
+function isStepLauncher({ pid }: Member): boolean {
+  return readStat(pid)?.comm === "srun";
+}
+
+/** Without srun, without `timeout`, which hands on what it gets, and without the tasks of steps, which are told by the scheduler. */
+function besideSteps(members: readonly Member[]): readonly Member[] {
+  return members.filter(({ pid }) => {
+    const comm = readStat(pid)?.comm;
+    return comm !== "srun" && comm !== "timeout" && !isTaskOfStep(pid);
+  });
+}
+
+/** Between it and this process, or the first one, there is a slurmstepd. */
+function isTaskOfStep(pid: number): boolean {
+  for (
+    let stat = readStat(pid);
+    stat !== null && stat.pid > 1 && stat.pid !== process.pid;
+    stat = readStat(stat.parent)
+  )
+    if (stat.comm === "slurmstepd") return true;
+  return false;
 }

@@ -1,4 +1,5 @@
 /** The process that is the body of an attempt: the real parts behind its ports. */
+import { hostname, userInfo } from "node:os";
 import { join } from "node:path";
 import {
   APPLICATION_FILE,
@@ -6,7 +7,9 @@ import {
   ensureReserve,
   markOf,
   openWorld,
+  reservePath,
   type World,
+  withReserve,
 } from "../chain/index.ts";
 import { type JobSpec, NO_SAVES, RECORD_VERSION } from "../core/index.ts";
 import {
@@ -19,7 +22,7 @@ import {
   thisMachine,
 } from "../host/index.ts";
 import { type AttemptPlace, checkHome, readEnvironment, readStops, readTask } from "../journal/index.ts";
-import { type Allocation, LOCAL_LIMIT_END, LOCAL_REF, MARK, parseLocalRef } from "../schedulers/index.ts";
+import { type Allocation, LOCAL_LIMIT_END, LOCAL_REF, MARK, markQuery, parseLocalRef } from "../schedulers/index.ts";
 import { RunningApplication } from "./application.ts";
 import { openAttempt } from "./attempt.ts";
 import { runBody } from "./body.ts";
@@ -27,12 +30,19 @@ import { otherOwner, spaceTrouble } from "./checkpoint-objections.ts";
 import { launchArgv, launchEnvironment } from "./launch.ts";
 import { sampleEveryMs } from "./life.ts";
 import { attemptLog } from "./log.ts";
-import { type OutputPaths, openOutput, outputOffsets, outputPaths } from "./output-files.ts";
+import {
+  type AttemptAt,
+  inputPath,
+  type OutputPaths,
+  openInput,
+  openOutput,
+  outputOffsets,
+  outputPaths,
+} from "./output-files.ts";
 import { listenOutside, type RealOutside } from "./outside.ts";
 import { writesForJob } from "./own-job.ts";
 import type { BodyPorts, Objection, StartAnswer } from "./ports.ts";
 import { surviveRejections } from "./rejections.ts";
-import { withReserve } from "./reserve.ts";
 import { awaitWord, isStandby } from "./standby.ts";
 import { type Watchdog, watchdog } from "./watchdog.ts";
 import { limitAtOf, windowOf, withMargin } from "./window.ts";
@@ -76,7 +86,7 @@ async function realPorts(attemptFolder: string, outside: RealOutside, log: (line
   const plain = pooledFolder();
   const { place, spec } = await openAttempt(plain, attemptFolder);
   const limitEnd = process.env[LOCAL_LIMIT_END];
-  const reserve = join(place.task.folder, "reserve");
+  const reserve = reservePath(place.task);
   const dog = watchdog(withReserve(plain, reserve), limitEnd === undefined ? null : Number(limitEnd));
   const { uuid } = await checkHome(dog.folder, place.task.job);
   const folder = writesForJob(dog.folder, place.task.job, uuid);
@@ -116,6 +126,7 @@ function guardianOf(allocation: Allocation): BodyPorts["guardian"] {
 /** Starting the application, once. */
 class Start {
   readonly output: OutputPaths;
+  readonly #input: string | null;
   readonly #world: World;
   readonly #place: AttemptPlace;
   readonly #spec: JobSpec;
@@ -142,7 +153,14 @@ class Start {
     this.#dog = dog;
     this.#outside = outside;
     this.#mark = mark;
-    this.output = outputPaths(spec, place, allocation.cluster === null ? null : allocation.id);
+    const where: AttemptAt = {
+      jobId: allocation.cluster === null ? null : allocation.id,
+      // The batch script runs on the first one.
+      node: (allocation.nodes[0] ?? hostname()).split(".")[0] ?? "",
+      user: userName(),
+    };
+    this.output = outputPaths(spec, place, where);
+    this.#input = inputPath(spec, place, where);
   }
 
   async start(
@@ -154,13 +172,15 @@ class Start {
     const base =
       spec.scheduler === "slurm" ? process.env : await readEnvironment(this.#dog.folder, this.#place.task.job);
     try {
+      // Its own descriptor goes with this process; the application has it as its standard input.
+      const input = this.#input === null ? null : await openInput(this.#input);
       const output = await openOutput(this.#place.folder, this.output);
       const objection = await lastLook();
       if (objection !== null) return { kind: "refused", objection };
-      const started = await spawnApplication(launchArgv(spec), {
+      const started = await spawnApplication(launchArgv(spec, this.#place.task.job), {
         cwd: spec.cwd,
         env: launchEnvironment(base, spec, contract, this.#mark),
-        stdin: null,
+        stdin: input?.fd ?? null,
         stdout: output.stdout,
         stderr: output.stderr,
       });
@@ -185,14 +205,15 @@ class Start {
     const window = windowOf(this.#limitAtMs, withMargin(this.#spec, NO_SAVES, limitMs));
     const application = new RunningApplication(started, {
       query: {
-        mark: { name: MARK, value: this.#mark },
+        mark: markQuery(this.#mark),
         ...(onSlurm ? { alsoEnv: { SLURM_JOB_ID: id } } : {}),
         cgroup,
         exclude: guardian === null ? [] : [guardian.pid],
       },
       ownCommandsApart: onSlurm,
       termTo,
-      warn: onSlurm && slurm.launch === "srun" ? () => this.#world.scheduler.warn(ref, "SIGTERM") : null,
+      warn: onSlurm ? () => this.#world.scheduler.warn(ref, "SIGTERM") : null,
+      isStep: slurm.launch === "srun",
       sampleEveryMs: sampleEveryMs(sampleIntervalMs, window, realClock.monotonicMs()),
       oomKills: onSlurm ? slurmOomKills : () => null,
       log: this.#world.log,
@@ -202,7 +223,7 @@ class Start {
     const toldByUs = !onSlurm || (tracking === "cgroup" && slurm.launch === "direct");
     this.#outside.applicationStarted(
       started.startedMonotonicMs,
-      toldByUs ? () => application.term() : () => undefined, // told by Slurm
+      toldByUs ? () => application.termBesideSteps() : () => undefined, // told by Slurm
     );
     return application;
   }
@@ -215,5 +236,14 @@ class Start {
     } catch (error) {
       this.#world.log(`${APPLICATION_FILE}: ${error instanceof Error ? error.message : String(error)}`);
     }
+  }
+}
+
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // A uid without an entry in the password database, as in many containers.
+    return String(process.getuid?.() ?? 0);
   }
 }

@@ -30,6 +30,7 @@ import {
 import { attemptPlace, createRecord, readAttempt, readRecord, readStops, readTask } from "../journal/index.ts";
 import { handOver } from "./hand-over.ts";
 import { keepAccounts } from "./keep-accounts.ts";
+import { isSubmittersTurn, restSubmitters, seeThatItGoesOn, watchOverSubmitter } from "./mover.ts";
 import type { Body, BodyPorts } from "./ports.ts";
 import { runApplication } from "./run-application.ts";
 import { isLastWindow, leastUsefulMs, limitAtOf, successorLeadMs, windowOf, withMargin } from "./window.ts";
@@ -56,7 +57,7 @@ export async function runBody(given: BodyPorts): Promise<BodyEnd> {
   // Successors are queued in the background: sbatch or a look-up can block for a minute. Only after the first look at the
   // chain, so that a held or finished chain gets none.
   const keeping = { over: false };
-  const topUp = keepSuccessors(ports, keeping);
+  const topUp = isSubmittersTurn(ports) ? watchOverSubmitter(ports, keeping) : keepSuccessors(ports, keeping);
   const ready = await getReady(ports);
   if (ready.kind === "left") {
     keeping.over = true;
@@ -178,11 +179,11 @@ async function waitForBackoff(
  * so nothing is put on file here: a successor is queued, and it sees that state.
  */
 async function leaveAsked(ports: BodyPorts): Promise<{ readonly kind: "left"; readonly why: string }> {
-  const { world, place, spec } = ports;
+  const { world } = ports;
   const why = "asked to end before anything was started";
   if (world.scheduler.name === "local") return leave(ports, why, "job-gone");
   world.log(`left without starting anything: ${why}`);
-  await advance(world, place.task, { me: place.number, topUp: true, ahead: Math.max(1, spec.ahead) });
+  await seeThatItGoesOn(ports);
   return { kind: "left", why };
 }
 
@@ -309,13 +310,13 @@ async function leave(
   why: string,
   reason: WithdrawReason | null = null,
 ): Promise<{ readonly kind: "left"; readonly why: string }> {
-  const { world, place, spec } = ports;
+  const { world, place } = ports;
   world.log(`left without starting anything: ${why}`);
   if (reason !== null) await withdraw(world, place.task, place.number, reason, why);
   const outcome = await advance(world, place.task, { me: place.number });
   // Whoever leaves a chain that goes on makes sure that somebody is queued to move it.
-  if (reason !== null && (outcome.kind === "waiting" || outcome.kind === "going"))
-    await advance(world, place.task, { me: place.number, topUp: true, ahead: Math.max(1, spec.ahead) });
+  if (reason !== null && (outcome.kind === "waiting" || outcome.kind === "going")) await seeThatItGoesOn(ports);
+  await restSubmitters(ports, outcome);
   return { kind: "left", why };
 }
 
@@ -327,7 +328,7 @@ async function leaveBegun(
   ports: BodyPorts,
   started: Started,
 ): Promise<{ readonly kind: "left"; readonly why: string }> {
-  const { world, place, allocation, spec } = ports;
+  const { world, place, allocation } = ports;
   if (allocation.restartCount <= started.restartCount) return leave(ports, `already begun by pid ${started.body.pid}`);
   world.log(`requeued by the site (restart ${allocation.restartCount}): left`);
   // On the same nodes Slurm has ended the earlier run before it started this one. Of other nodes nothing is known here: the
@@ -346,6 +347,6 @@ async function leaveBegun(
   };
   const assume = new Map([[started.ref, requeued]]);
   await advance(world, place.task, sameNodes ? { me: place.number, assume } : { me: place.number });
-  await advance(world, place.task, { me: place.number, topUp: true, ahead: Math.max(1, spec.ahead) });
+  await seeThatItGoesOn(ports);
   return { kind: "left", why: "requeued by the site" };
 }

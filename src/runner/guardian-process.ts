@@ -1,20 +1,19 @@
 /** `guardian`: called by Slurm's batch script when the runner died without a testimony. */
-import { join } from "node:path";
-import { advance, markOf, openWorld } from "../chain/index.ts";
+import { markOf, openWorld, reservePath, withReserve } from "../chain/index.ts";
 import { findMembers, type MemberQuery, pooledFolder, processRef, sweep, termAll } from "../host/index.ts";
 import { checkHome } from "../journal/index.ts";
-import { MARK } from "../schedulers/index.ts";
+import { markQuery } from "../schedulers/index.ts";
 import { openAttempt } from "./attempt.ts";
 import { guardAfterDeath } from "./guardian.ts";
 import { attemptLog } from "./log.ts";
-import { withReserve } from "./reserve.ts";
+import { seeThatItGoesOn } from "./mover.ts";
 
 export async function guardianProcess(attemptFolder: string): Promise<void> {
   const batchScript = processRef(process.ppid);
   if (batchScript === null) throw new Error("the batch script that has called this is gone");
   const plain = pooledFolder();
   const { place, spec } = await openAttempt(plain, attemptFolder);
-  const folder = withReserve(plain, join(place.task.folder, "reserve"));
+  const folder = withReserve(plain, reservePath(place.task));
   const log = attemptLog(attemptFolder, "guardian");
   const world = await openWorld(place.task.job, spec, { folder, log });
   const { uuid } = await checkHome(folder, place.task.job);
@@ -22,7 +21,7 @@ export async function guardianProcess(attemptFolder: string): Promise<void> {
   const query: MemberQuery = {
     roots: [],
     session: null,
-    mark: { name: MARK, value: markOf(uuid, place) },
+    mark: markQuery(markOf(uuid, place)),
     ...(allocation === null || spec.scheduler === "local" ? {} : { alsoEnv: { SLURM_JOB_ID: allocation.id } }),
     cgroup: allocation?.cgroup ?? null,
     // The batch script that waits for us.
@@ -42,6 +41,6 @@ export async function guardianProcess(attemptFolder: string): Promise<void> {
     // The batch system counts for itself.
     usage: () => ({ cpuUserMs: null, cpuSystemMs: null }),
   });
-  // Its own end is settled by the next attempt, which sees the final state: there must be one.
-  await advance(world, place.task, { me: place.number, topUp: true, ahead: Math.max(1, spec.ahead) });
+  // Its own end is settled by the next attempt, or by the submitter, which sees the final state: there must be one.
+  await seeThatItGoesOn({ world, place, spec });
 }

@@ -2,22 +2,31 @@
 import { advance } from "../chain/index.ts";
 import { type Outcome, refOf, stopInForce } from "../core/index.ts";
 import { readStops, readTask } from "../journal/index.ts";
+import { isSubmittersTurn, restSubmitters, seeThatItGoesOn } from "./mover.ts";
 import { isHopeless } from "./own-job.ts";
 import type { Body, BodyPorts } from "./ports.ts";
 import { windowOf } from "./window.ts";
 
 /** How long a body stays to get a refused successor queued, at most; the limit may be nearer. */
 const STAY_MS = 60_000;
+/** A submitter looks at the folder every 2 s: one that has done nothing after this is asked for. */
+const REACT_MS = 5_000;
 
 export async function handOver(ports: Body): Promise<void> {
   const { world, spec } = ports;
   const window = windowOf(ports.limitAtMs, spec);
-  const until = Math.min(world.clock.monotonicMs() + STAY_MS, (window.limitAtMs ?? Infinity) - 200);
+  const begunMs = world.clock.monotonicMs();
+  const until = Math.min(begunMs + STAY_MS, (window.limitAtMs ?? Infinity) - 200);
   for (;;) {
     const outcome = await tryAdvance(ports);
     if (outcome === "hopeless") return;
-    if (outcome !== null && (await tried(ports, () => isDone(ports, outcome)))) return;
-    const pauseMs = outcome?.kind === "waiting" ? Math.max(50, Math.min(outcome.lookAgainMs, 5_000)) : 1_000;
+    const isLate = world.clock.monotonicMs() - begunMs >= Math.min(REACT_MS, (until - begunMs) / 2);
+    if (outcome !== null && (await tried(ports, () => isDone(ports, outcome, isLate)))) return;
+    const pauseMs = isSubmittersTurn(ports)
+      ? 300
+      : outcome?.kind === "waiting"
+        ? Math.max(50, Math.min(outcome.lookAgainMs, 5_000))
+        : 1_000;
     if (world.clock.monotonicMs() + pauseMs > until) return;
     await world.clock.sleep(pauseMs);
   }
@@ -37,9 +46,15 @@ async function delaySuccessor({ world, place }: Body): Promise<void> {
   }
 }
 
-async function isDone(ports: Body, outcome: Outcome): Promise<boolean> {
+async function isDone(ports: Body, outcome: Outcome, isLate: boolean): Promise<boolean> {
   const oneIsQueued = outcome.kind === "waiting" && (await isQueuedBelow(ports, outcome.attempt));
   if (outcome.kind === "going" || oneIsQueued) await delaySuccessor(ports);
+  if (isSubmittersTurn(ports)) {
+    await restSubmitters(ports, outcome);
+    // We have settled, or must be gone before anybody can: the next attempt is the submitter's to claim, and we stay until it
+    // has, so that one that dies just now is missed.
+    return outcome.kind !== "waiting" || oneIsQueued || (isLate && (await seeThatItGoesOn(ports, false)));
+  }
   return outcome.kind !== "waiting" || oneIsQueued || (await isOthersTurn(ports, outcome));
 }
 
@@ -55,7 +70,8 @@ async function isQueuedBelow({ world, place }: Body, attempt: number): Promise<b
 }
 
 function tryAdvance(ports: BodyPorts): Promise<Outcome | "hopeless" | null> {
-  return tried(ports, () => advance(ports.world, ports.place.task));
+  const claims = !isSubmittersTurn(ports);
+  return tried(ports, () => advance(ports.world, ports.place.task, { claims }));
 }
 
 /** Null: it failed, and is tried again. "hopeless": the job was removed, or its folder is not ours any more. */

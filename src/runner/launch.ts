@@ -1,20 +1,35 @@
 /** From the specification to what is started: argument vector and environment of the application. */
-import { type JobSpec, quoteShell } from "../core/index.ts";
-import { MARK } from "../schedulers/index.ts";
+import { type Command, type JobSpec, quoteShell } from "../core/index.ts";
+import { type JobPlace, scriptCopy } from "../journal/index.ts";
+import { MARK, MARK_JOB } from "../schedulers/index.ts";
 import { environmentOutsideAllocation } from "../slurm/index.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Text goes to a login bash, as in the seed; a list is started as it stands. */
-export function launchArgv(spec: JobSpec): readonly string[] {
-  const { command, slurm } = spec;
-  const own = command.kind === "shell" ? ["bash", "-lc", command.text] : command.argv;
+/**
+ * Text goes to a login bash, as in the seed; a list is started as it stands; of a batch script the copy in the job folder is
+ * run by the program of its first line.
+ */
+export function launchArgv(spec: JobSpec, job: JobPlace): readonly string[] {
+  const { slurm } = spec;
+  const own = ownArgv(spec.command, job);
   if (spec.scheduler !== "slurm") return own;
   const launched = slurm.launch === "srun" ? ["srun", ...slurm.srunArgs, ...own] : own;
   if (slurm.modules.length === 0) return launched;
   // `module` is a function of the login shell; the rest of the words arrive unchanged.
   const load = `module load ${slurm.modules.map(quoteShell).join(" ")} || exit 1\nexec "$@"`;
   return ["bash", "-lc", load, "bash", ...launched];
+}
+
+function ownArgv(command: Command, job: JobPlace): readonly string[] {
+  switch (command.kind) {
+    case "shell":
+      return ["bash", "-lc", command.text];
+    case "argv":
+      return command.argv;
+    case "batch":
+      return [...command.interpreter, scriptCopy(job, command), ...command.args];
+  }
 }
 
 /** What is set later stands: the environment of the job, the user's `env`, the contract, the mark of the attempt. */
@@ -24,7 +39,9 @@ export function launchEnvironment(
   contract: Environment,
   mark: string,
 ): Readonly<Record<string, string>> {
-  const all = { ...without(whereItIs(base, spec)), ...spec.env, ...contract, [MARK]: mark };
+  const given = whereItIs(base, spec);
+  // sbatch hands all of this on to a job of its own: beside the mark stands the job that the mark is good for.
+  const all = { ...without(given), ...spec.env, ...contract, [MARK]: mark, [MARK_JOB]: given.SLURM_JOB_ID ?? "" };
   // Never name by name into an object: a variable may be called __proto__.
   return Object.fromEntries(Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined));
 }
@@ -42,4 +59,4 @@ function without(base: Environment): Environment {
   return Object.fromEntries(Object.entries(base).filter(([name]) => !OF_AN_ATTEMPT.test(name)));
 }
 
-const OF_AN_ATTEMPT = /^STINT_(LOCAL_.*|MARK|JOB_ID|TASK_ID|ATTEMPT|DEADLINE|RESUME)$/;
+const OF_AN_ATTEMPT = /^STINT_(LOCAL_.*|MARK|MARK_JOB|JOB_ID|JOB_FOLDER|TASK_ID|ATTEMPT|DEADLINE|RESUME)$/;

@@ -8,6 +8,7 @@ import { dirname, join } from "node:path";
 import type { JobSpec } from "../core/index.ts";
 import { errorCode } from "../host/index.ts";
 import type { AttemptPlace } from "../journal/index.ts";
+import { fillFileName } from "../slurm/index.ts";
 
 export interface OutputPaths {
   /** null: only in the attempt's folder. */
@@ -16,21 +17,44 @@ export interface OutputPaths {
 }
 
 /**
- * The user's files with their patterns filled in: `%j` and `%A` the scheduler's job id (on `local`, which has none that lasts: the
- * attempt's number), `%x` the job's name, `%a` the task, `%t` the attempt, `%%` a percent sign.
+ * The user's files with Slurm's patterns filled in. `%j` and `%A` are the scheduler's job id (on `local`, which has none that
+ * lasts: the attempt's number), `%a` the index of the task.
  */
-export function outputPaths(spec: JobSpec, place: AttemptPlace, jobId: string | null): OutputPaths {
-  const values: Readonly<Record<string, string>> = {
-    j: jobId ?? String(place.number),
-    A: jobId ?? String(place.number),
-    x: spec.name,
-    a: String(place.task.index),
-    t: String(place.number),
-    "%": "%",
-  };
-  const fill = (path: string | null) =>
-    path === null ? null : path.replace(/%([jAxat%])/g, (_, letter: string) => values[letter] ?? "");
+export function outputPaths(spec: JobSpec, place: AttemptPlace, where: AttemptAt): OutputPaths {
+  const fill = (path: string | null): string | null => (path === null ? null : filled(path, spec, place, where));
   return { stdout: fill(spec.output.stdout), stderr: fill(spec.output.stderr) };
+}
+
+/** What the application reads, with its patterns filled in; null: nothing. */
+export function inputPath(spec: JobSpec, place: AttemptPlace, where: AttemptAt): string | null {
+  return spec.input === undefined ? null : filled(spec.input, spec, place, where);
+}
+
+export interface AttemptAt {
+  /** null: the scheduler has none that lasts. */
+  readonly jobId: string | null;
+  readonly node: string;
+  readonly user: string;
+}
+
+function filled(path: string, spec: JobSpec, place: AttemptPlace, { jobId, node, user }: AttemptAt): string {
+  return fillFileName(path, {
+    jobId: jobId ?? String(place.number),
+    index: String(place.task.index),
+    jobName: spec.slurm.jobName ?? spec.name,
+    node,
+    user,
+  });
+}
+
+/** Opens the file for reading. Throws one clear line. */
+export async function openInput(path: string): Promise<FileHandle> {
+  try {
+    return await open(path, "r");
+  } catch (error) {
+    const why = errorCode(error) ?? String(error);
+    throw new Error(`the application's input ${path} cannot be read (${why}): mend it, or choose another --input`);
+  }
 }
 
 /** Bytes already in the user's files; 0 where there is none yet. */

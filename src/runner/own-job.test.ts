@@ -19,7 +19,7 @@ function memory() {
       put(path, content);
       return { created: true, content };
     },
-    replace: async (path, content) => void put(path, content),
+    replace: async (path, content) => void put(path, String(content)),
     append: async (path, content) => void put(path, (files.get(path)?.text ?? "") + content),
     makeFolder: async () => {},
     remove: async (path) => void files.delete(path),

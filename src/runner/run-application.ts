@@ -77,6 +77,7 @@ function environmentFor(ports: Body, started: Started, before: Progress): Record
   const { spec, place } = ports;
   const env: Record<string, string> = {
     STINT_JOB_ID: place.task.job.id,
+    STINT_JOB_FOLDER: place.task.job.folder,
     STINT_TASK_ID: place.task.id,
     STINT_ATTEMPT: String(place.number),
     STINT_RESUME: progressValue(before) === null ? "0" : "1",

@@ -18,6 +18,8 @@ export {
   localScheduler,
   localScript,
   MARK,
+  MARK_JOB,
+  markQuery,
   memberRunning,
   NODE_FLAGS,
   type OrphanQuery,

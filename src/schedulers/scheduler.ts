@@ -12,6 +12,10 @@ export interface Submission {
   /** Start only after all of these have ended, however they end. */
   readonly after: readonly Ref[];
   readonly notBeforeMs: number | null;
+  /** Start only when this holds too, in the words of sbatch's --dependency. */
+  readonly dependency?: string | null;
+  /** Wait until somebody releases it. */
+  readonly hold?: boolean;
   /** The environment saved at submit. */
   readonly environment: Readonly<Record<string, string>>;
 }

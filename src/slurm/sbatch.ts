@@ -13,6 +13,9 @@ export interface BatchJob {
   readonly delayMs: number | null;
   /** Ids of jobs that must have ended before, however they end. */
   readonly after: readonly string[];
+  /** The user's own, which must hold as well; null: none. */
+  readonly dependency?: string | null;
+  readonly hold?: boolean;
 }
 
 /** What Slurm's script says about a job, in the attempt's folder. */
@@ -37,13 +40,21 @@ export function sbatchArguments(job: BatchJob): readonly string[] {
     "--parsable",
     "--no-requeue",
     "--open-mode=append",
-    `--job-name=${job.jobName}`,
+    `--job-name=${slurm.jobName ?? job.jobName}`,
     `--chdir=${job.attemptFolder}`,
     `--output=${filePattern(`${job.attemptFolder}/${SCHEDULER_LOG}`)}`,
-    ...(job.after.length > 0 ? [`--dependency=afterany:${job.after.join(":")}`] : []),
+    ...option("dependency", dependencyOf(job)),
     ...(job.delayMs !== null && job.delayMs > 0 ? [`--begin=now+${Math.ceil(job.delayMs / 1000)}`] : []),
+    ...(job.hold === true ? ["--hold"] : []),
     job.script,
   ];
+}
+
+/** sbatch knows `,` (all) and `?` (any), and never both: behind jobs of the chain the user's alternatives are met already. */
+function dependencyOf({ after, dependency = null }: BatchJob): string | null {
+  const own = after.length === 0 ? null : `afterany:${after.join(":")}`;
+  if (own === null || dependency === null) return own ?? dependency;
+  return dependency.includes("?") ? own : `${dependency},${own}`;
 }
 
 /** Slurm counts limits in whole minutes and rounds up; 0 would mean "no limit". */

@@ -8,6 +8,13 @@ export interface ControllerConfig {
   readonly messageTimeoutMs: number;
   readonly minJobAgeMs: number;
   readonly tracking: "cgroup" | "other";
+  /** ProctrackType as it is set. */
+  readonly trackingType: string;
+  /** Accounts of jobs are kept (slurmdbd). */
+  readonly accounting: boolean;
+  /** Jobs are put back into the queue when a node is lost, unless they say otherwise. */
+  readonly requeues: boolean;
+  readonly scrontab: boolean;
 }
 
 /** Reads `scontrol show config`. @throws SyntaxError when no ClusterName is in it. */
@@ -30,6 +37,10 @@ export function parseConfig(text: string): ControllerConfig {
     messageTimeoutMs: ms("MessageTimeout", 10),
     minJobAgeMs: ms("MinJobAge", 300),
     tracking: values.get("ProctrackType") === "proctrack/cgroup" ? "cgroup" : "other",
+    trackingType: values.get("ProctrackType") ?? "unknown",
+    accounting: /slurmdbd/.test(values.get("AccountingStorageType") ?? ""),
+    requeues: values.get("JobRequeue") !== "0",
+    scrontab: /\benable\b/i.test(values.get("ScronParameters") ?? ""),
   };
 }
 

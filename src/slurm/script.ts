@@ -25,6 +25,18 @@ export function scriptText(parts: ScriptParts): string {
   return SCRIPT.replace("@ATTEMPT@", () => quoteForBash(parts.attemptFolder)).replace("@COMMAND@", () => command);
 }
 
+/** The text of a submitter's `script.sh`: it becomes `node FLAGS RUNNER submitter FOLDER`. */
+export function submitterScriptText(parts: Omit<ScriptParts, "attemptFolder"> & { readonly folder: string }): string {
+  const command = [parts.node, ...parts.nodeFlags, parts.runner].map(quoteForBash).join(" ");
+  return `#!/bin/bash
+# Batch script of a submitter: it watches a chain and moves it, and runs nothing else.
+shopt -s execfail
+exec ${command} submitter ${quoteForBash(parts.folder)}
+echo "stint: the submitter could not be started on \${SLURMD_NODENAME:-$(hostname)}" >&2
+exit 127
+`;
+}
+
 /** What the script left in RUNTIME_FAILED: the node as Slurm calls it (for --exclude), and a line for a person. */
 export function parseRuntimeFailed(text: string): { readonly node: string; readonly why: string } {
   const [node = "", ...why] = text.split("\n");

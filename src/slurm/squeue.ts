@@ -14,9 +14,12 @@ export interface QueueRow {
   /** Meaningful once the job has ended. */
   readonly exit: ExitStatus | null;
   readonly submitAtMs: number | null;
+  /** Of a job that waits, when the controller expects to start it. */
   readonly startAtMs: number | null;
   /** The end by the time limit while it runs, the end itself afterwards; null without a limit. */
   readonly endAtMs: number | null;
+  /** As Slurm prints it: `30:00`, `1-00:00:00`, `UNLIMITED`. */
+  readonly timeLimit: string;
   readonly nodeList: string;
   readonly partition: string;
   readonly account: string;
@@ -82,6 +85,7 @@ function parseRow(row: string): QueueRow {
     startAtMs: parseTimeStamp(at("StartTime")),
     // Without a limit Slurm names an end a year ahead.
     endAtMs: at("TimeLimit") === "UNLIMITED" ? null : parseTimeStamp(at("EndTime")),
+    timeLimit: at("TimeLimit"),
     nodeList: at("NodeList"),
     partition: at("Partition"),
     account: at("Account"),

@@ -117,8 +117,8 @@ const TAKEN_CODES = new Map([
 const SET_BY_RUNNER = new Map([
   ["CKPT_PATH", "set checkpoint.path (--checkpoint)"],
   ["MAX_ITER", "set total (--total)"],
-  ...["STINT_JOB_ID", "STINT_TASK_ID", "STINT_ATTEMPT", "STINT_DEADLINE", "STINT_RESUME", "STINT_MARK"].map(
-    (name): [string, string] => [name, "it cannot be chosen"],
+  ...["JOB_ID", "JOB_FOLDER", "TASK_ID", "ATTEMPT", "DEADLINE", "RESUME", "MARK", "MARK_JOB"].map(
+    (name): [string, string] => [`STINT_${name}`, "it cannot be chosen"],
   ),
 ]);
 

@@ -6,6 +6,8 @@ export interface FlagOption {
   readonly flags: readonly string[];
   /** `list`: may be repeated, every value counts. `nothing`: on, or off as `--no-…`. */
   readonly takes: "value" | "list" | "nothing";
+  /** Of a `list` with `handOnAs`: it stands without a value, `always` or where none is joined to it by `=`. */
+  readonly bare?: "always" | "allowed";
   /** In help, behind the flag; unused where nothing is taken. */
   readonly placeholder?: string;
   /** One line with unit and default; empty: not shown one by one. */

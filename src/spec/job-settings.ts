@@ -1,6 +1,7 @@
 /** Settings of the job itself and of its attempts. */
 import { command, exitCodes, progress, variables } from "./compound-kinds.ts";
 import {
+  beginTime,
   choice,
   duration,
   jobName,
@@ -28,7 +29,7 @@ export const jobSettings = {
     key: "command",
     kind: command,
     flags: [],
-    environment: [{ name: "APP_CMD", family: "seed", outsideOnly: true }],
+    environment: [{ name: "APP_CMD", family: "seed", outsideOnly: true, ofScripts: true }],
     help: "what to run: text for a login bash, or a list of arguments without a shell",
     default: null,
     group: "job",
@@ -106,6 +107,24 @@ export const jobSettings = {
     defaultWords: "kept in the attempt's folder",
     group: "job",
   }),
+  input: setting({
+    key: "input",
+    kind: text("FILE", "a file"),
+    flags: ["--input", "-i"],
+    environment: [{ name: "SBATCH_INPUT", family: "sbatch" }],
+    help: "the application's standard input is read from this file",
+    default: null,
+    defaultWords: "nothing",
+    group: "job",
+  }),
+  begin: setting({
+    key: "begin",
+    kind: beginTime,
+    flags: ["--begin", "-b"],
+    help: "the chain does not begin before this, as for sbatch: 16:00, now+1hour, 2026-12-24T10:00",
+    default: null,
+    group: "attempts",
+  }),
   limit: setting({
     key: "limit",
     kind: timeLimit,
@@ -139,10 +158,9 @@ export const jobSettings = {
   }),
   mode: setting({
     key: "mode",
-    // The third is on the way: a file may name it, and is refused with that word.
-    kind: { ...choice(["self", "attached", "submitter"]), placeholder: "self|attached" },
+    kind: choice(["self", "attached", "submitter"]),
     flags: ["--mode"],
-    help: "who moves the chain on: the runner alone, or this terminal too",
+    help: "who moves the chain on: the runner alone, this terminal too, or a small Slurm job of its own",
     default: "self",
     group: "attempts",
   }),

@@ -1,5 +1,6 @@
 /** The kinds of single values: text, number, choice, duration, memory, name. */
 import { type DurationRules, formatSlurmMemory, parseDuration, parseJobName, parseMemory } from "../core/index.ts";
+import { parseBeginTime } from "./begin-time.ts";
 import { fine, type Kind, scalar, TEXT, TEXT_OR_NUMBER, wrong } from "./kind.ts";
 
 /** Any text that is not empty and can be an argument. */
@@ -101,6 +102,18 @@ export const timeLimit: Kind<number | "unlimited"> = scalar<number | "unlimited"
     return parsed.ms > 0
       ? fine(parsed.ms)
       : wrong("0 asks Slurm for no limit at all; write UNLIMITED if that is meant");
+  },
+});
+
+/** A moment in sbatch's words, as text: what it means depends on when it is read. */
+export const beginTime: Kind<string> = scalar({
+  expected: "a time, such as 16:00, now+1hour or 2026-12-24T10:00",
+  placeholder: "TIME",
+  shape: TEXT,
+  readText(given) {
+    // Whether it is understood does not depend on the moment.
+    if (parseBeginTime(given, 0) !== null) return fine(given);
+    return wrong(`"${given}" is not understood: write 16:00, noon, tomorrow, now+1hour, 12/24 or 2026-12-24T10:00`);
   },
 });
 

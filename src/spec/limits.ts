@@ -1,12 +1,11 @@
 /** What must hold between settings. Each fault is one line with the origins of both sides. */
-import type { JobSpec } from "../core/index.ts";
+import type { JobSpec, SubmitterOptions } from "../core/index.ts";
 import { formatDuration } from "../core/index.ts";
 import { settings } from "./option-table.ts";
 import type { Picker } from "./picker.ts";
-import type { SubmitterSpec } from "./spec-of.ts";
 
 /** A window must be left between the start and the margin before the limit. */
-export function limitErrors(picker: Picker, spec: JobSpec, submitter: SubmitterSpec): readonly string[] {
+export function limitErrors(picker: Picker, spec: JobSpec, submitter: SubmitterOptions): readonly string[] {
   const errors: string[] = [];
   if (spec.limitMs !== null && spec.marginMs !== "auto" && spec.marginMs >= spec.limitMs) {
     errors.push(windowError(picker, "", spec.marginMs, spec.limitMs));
@@ -20,9 +19,26 @@ export function limitErrors(picker: Picker, spec: JobSpec, submitter: SubmitterS
     );
   }
   if (spec.mode === "submitter" && spec.scheduler === "local") {
-    errors.push(`mode submitter (${picker.origins.mode}) needs the scheduler slurm; on local use self or attached`);
+    errors.push(
+      `mode submitter (${picker.origins.mode}) needs the scheduler slurm: on local every attempt has a shepherd that moves the chain; use self or attached`,
+    );
   }
+  errors.push(...unknownToLocal(picker, spec));
   return errors;
+}
+
+/** To begin all the same would be to begin too early. */
+function unknownToLocal(picker: Picker, { scheduler, untilFirstRun }: JobSpec): readonly string[] {
+  if (scheduler !== "local" || untilFirstRun === undefined) return [];
+  const { dependency, hold } = untilFirstRun;
+  return [
+    ...(dependency === null
+      ? []
+      : [
+          `dependency ${dependency} (${picker.origins["slurm.dependency"]}) cannot be waited for on local; wait with stint wait JOB, then submit`,
+        ]),
+    ...(hold ? [`hold (${picker.origins["slurm.hold"]}) is not possible on local; submit when it may begin`] : []),
+  ];
 }
 
 /** Progress is read from the checkpoint: what speaks of progress needs one. */

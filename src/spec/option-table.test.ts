@@ -52,6 +52,7 @@ describe("the option table", () => {
     expect(of("sbatch")).toEqual([
       "SBATCH_ACCOUNT slurm.account",
       "SBATCH_ERROR error",
+      "SBATCH_INPUT input",
       "SBATCH_JOB_NAME name",
       "SBATCH_MEM_PER_NODE slurm.mem",
       "SBATCH_OUTPUT output",

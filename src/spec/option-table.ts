@@ -24,7 +24,7 @@ export const settingFlags: readonly FlagOption[] = [
       (setting): FlagOption => ({
         key: setting.key,
         flags: setting.flags,
-        takes: setting.repeats === true ? "list" : "value",
+        takes: setting.isSwitch === true ? "nothing" : setting.repeats === true ? "list" : "value",
         placeholder: setting.kind.placeholder,
         help: `${setting.help}${defaultOf(setting)}`,
         group: setting.group,
@@ -33,7 +33,7 @@ export const settingFlags: readonly FlagOption[] = [
   ...handedOn,
 ];
 
-/** Name of the script for the batch job in the seed's environment. It is no setting of a job: a command says it all. */
+/** Name of the batch script in the seed's environment: it counts where no other input is given. */
 export const RUNNER_SCRIPT = "RUNNER_SCRIPT";
 
 export interface EnvironmentName {

@@ -67,6 +67,21 @@ describe("the options of a job", () => {
     expect(given.get("slurm.sbatch")?.values).toEqual(["--gres=gpu:1", "--exclusive"]);
   });
 
+  it("takes sbatch's options with a value, without one, and with one only where it is joined", () => {
+    const parsed = jobFlags("--exclusive", "--exclusive=user", "-sO", "--nice", "-C", "gpu", "--requeue", "-H", "x");
+    expect(parsed).toMatchObject({ errors: [], positionals: ["x"] });
+    expect(parsed.given.get("slurm.sbatch")?.values).toEqual([
+      "--exclusive",
+      "--exclusive=user",
+      "--oversubscribe",
+      "--overcommit",
+      "--nice",
+      "--constraint=gpu",
+    ]);
+    expect(parsed.given.get("slurm.dropped")?.values).toEqual(["--requeue"]);
+    expect(parsed.given.get("slurm.hold")).toMatchObject({ on: true });
+  });
+
   it("stops at the first word that is no option, and leaves the rest as it was typed", () => {
     const parsed = jobFlags("-t", "1h", "job.sh", "-t", "--", "x");
     expect(parsed.positionals).toEqual(["job.sh", "-t", "--", "x"]);
@@ -106,15 +121,9 @@ describe("the options of a job", () => {
     [["--limit", "--name", "x"], "--limit needs a value: --limit TIME"],
     [["--limit", "--", "x"], "--limit needs a value: --limit TIME"],
     [["--no-limit"], "unknown option --no-limit"],
-    [
-      ["--signal=B:USR1@60"],
-      "--signal cannot be used: the runner itself sends TERM before the end; say how early with --margin",
-    ],
-    [
-      ["--requeue"],
-      "--requeue cannot be used: each attempt is a job of its own, so that no elapsed time is overwritten; leave it out",
-    ],
-    [["-a", "0-3"], "-a cannot be used: (--array) a chain is one task so far; submit one job per index"],
+    [["--no-kill"], `--no-kill cannot be used: ${refusedFlags.get("--no-kill")}`],
+    [["-W"], "-W cannot be used: (--wait) follow the job with: stint run, or stint wait JOB"],
+    [["--overcommit=1"], "--overcommit takes no value"],
   ])("answers %j with one line", (args, error) => {
     expect(jobFlags(...args).errors[0]).toBe(error);
   });

@@ -33,6 +33,11 @@ export function parseFlags(args: readonly string[], options: readonly FlagOption
   let index = 0;
 
   const take = (option: FlagOption, flag: string, inline: string | null): void => {
+    if (option.bare !== undefined && (inline === null || option.bare === "always")) {
+      if (inline !== null) errors.push(`${flag} takes no value`);
+      else keep(option, flag, option.handOnAs ?? flag);
+      return;
+    }
     const value = inline ?? args[index];
     if (inline === null) {
       if (value === undefined || value === "--" || (option.takes === "value" && byFlag.has(value))) {
@@ -41,7 +46,9 @@ export function parseFlags(args: readonly string[], options: readonly FlagOption
       }
       index += 1;
     }
-    const kept = option.handOnAs === undefined ? (value ?? "") : `${option.handOnAs}=${value}`;
+    keep(option, flag, option.handOnAs === undefined ? (value ?? "") : `${option.handOnAs}=${value}`);
+  };
+  const keep = (option: FlagOption, flag: string, kept: string): void => {
     const earlier = option.takes === "list" ? (given.get(option.key)?.values ?? []) : [];
     given.set(option.key, { flag, values: [...earlier, kept], on: true });
   };
@@ -84,6 +91,10 @@ export function parseFlags(args: readonly string[], options: readonly FlagOption
       }
       if (option.takes === "nothing") {
         given.set(option.key, { flag, values: [], on: true });
+        continue;
+      }
+      if (option.bare === "always") {
+        take(option, flag, null);
         continue;
       }
       const rest = word.slice(at + 1).replace(/^=/, "");

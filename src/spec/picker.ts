@@ -1,7 +1,7 @@
 import type { SchedulerName } from "../core/index.ts";
 import type { Raw } from "./kind.ts";
 import type { Setting } from "./setting.ts";
-import { fileValue, fromEnvironment, fromFlags, type Sourced, type Sources, sourceOf } from "./sources.ts";
+import { fileValue, fromEnvironment, fromFlags, type Sourced, type Sources, siteValue, sourceOf } from "./sources.ts";
 
 /** Picks the winning value of one setting after the other, and keeps where each came from and what was wrong. */
 export class Picker {
@@ -9,6 +9,8 @@ export class Picker {
   readonly origins: Record<string, string> = {};
   readonly notices: string[] = [];
   readonly errors: string[] = [];
+  /** What sbatch's own names in the environment add to a list: under ours, over the file. */
+  foreign: readonly Sourced[] = [];
   /** Some defaults depend on it. */
   scheduler: SchedulerName = "local";
 
@@ -16,9 +18,9 @@ export class Picker {
     this.sources = sources;
   }
 
-  /** The value from a source or the default; null where there is neither, or the value is wrong (`errors` has it). */
+  /** The value from a source, the site's default or ours; null where there is neither, or the value is wrong (`errors` has it). */
   optional<T>(setting: Setting<T>): T | null {
-    const sourced = sourceOf(setting, this.sources);
+    const sourced = sourceOf(setting, this.sources) ?? siteValue(setting, this.sources);
     if (sourced !== null) return this.#read(setting, sourced);
     this.origins[setting.key] = "default";
     return setting.default === null ? null : this.#defaultOf(setting);
@@ -46,9 +48,7 @@ export class Picker {
   joined(setting: Setting<readonly string[]>): readonly string[] {
     const all: string[] = [];
     const origins: string[] = [];
-    for (const from of [fileValue, fromEnvironment, fromFlags]) {
-      const sourced = from(setting, this.sources);
-      if (sourced === null) continue;
+    for (const sourced of this.listed(setting)) {
       all.push(...(this.#read(setting, sourced) ?? []));
       origins.push(sourced.origin);
     }
@@ -56,7 +56,15 @@ export class Picker {
     return all;
   }
 
-  /** Whether any source gives this key. */
+  /** All sources of a list, the strongest last. */
+  listed(setting: Setting<unknown>): readonly Sourced[] {
+    const [site, file, ...own] = [siteValue, fileValue, fromEnvironment, fromFlags].map((from) =>
+      from(setting, this.sources),
+    );
+    return [site, file, ...this.foreign, ...own].filter((one) => one != null);
+  }
+
+  /** Whether the user gives this key. */
   given(setting: Setting<unknown>): boolean {
     return sourceOf(setting, this.sources) !== null;
   }

@@ -240,7 +240,7 @@ describe("the environment", () => {
       marginMs: 45_000,
       slurm: { launch: "srun", srunArgs: ["-n", "1"], modules: ["gcc", "anaconda3/2023.07"] },
     });
-    expect(submitter).toEqual({ limitMs: 210_000, marginMs: 30_000, memory: "256M" });
+    expect(submitter).toMatchObject({ limitMs: 210_000, marginMs: 30_000, memory: "256M" });
     for (const name of Object.keys(env).filter((name) => name !== "UNRELATED")) {
       expect(
         notices.filter((notice) => notice.startsWith(name)),
@@ -248,9 +248,32 @@ describe("the environment", () => {
       ).toHaveLength(1);
     }
     expect(notices).toContain("RUNNER_TIME_LIMIT=00:03:00 in the environment sets limit");
-    expect(notices).toContain("RUNNER_SCRIPT in the environment is not used: there is a command");
+    expect(notices).toContain("RUNNER_SCRIPT in the environment is not used: there is other input");
     expect(notices).toContain("not used, since the mode is self: submitter.limit, submitter.margin");
     expect(notices.join()).not.toContain("UNRELATED");
+  });
+
+  it("keeps a name of sbatch's for Slurm where it cannot be one of ours", async () => {
+    const { spec, origins, notices } = await resolved({ env: { SBATCH_JOB_NAME: "my job/1" } });
+    expect(spec).toMatchObject({ name: "my-job-1", slurm: { jobName: "my job/1" } });
+    expect(origins).toMatchObject({ name: "environment SBATCH_JOB_NAME" });
+    expect(notices).toEqual([
+      "the job is called my-job-1 here: 'my job/1' (environment SBATCH_JOB_NAME) cannot be a name of ours",
+    ]);
+    expect((await resolved({ flags: "-J sim" })).spec.slurm.jobName).toBeUndefined();
+  });
+
+  it("hands sbatch's other names on where sbatch is called, and lets the strongest word on memory count", async () => {
+    const env = { SBATCH_CONSTRAINT: "gpu", SBATCH_OVERCOMMIT: "1", SBATCH_MEM_PER_CPU: "100M" };
+    const slurm = await resolved({ flags: "--scheduler slurm --gres=gpu:1", env, yaml: "slurm: {mem: 4G}\n" });
+    expect(slurm.spec.slurm).toMatchObject({
+      memory: null,
+      sbatch: ["--constraint=gpu", "--mem-per-cpu=100M", "--overcommit", "--gres=gpu:1"],
+    });
+    expect(slurm.notices).toContain("SBATCH_CONSTRAINT in the environment hands --constraint=gpu on to sbatch");
+    const byFlag = await resolved({ flags: "--scheduler slurm --mem 2G", env });
+    expect(byFlag.spec.slurm).toMatchObject({ memory: "2G", sbatch: ["--constraint=gpu", "--overcommit"] });
+    expect((await resolved({ flags: "--scheduler local", env })).spec.slurm.sbatch).toEqual([]);
   });
 
   it("knows sbatch's names", async () => {
@@ -461,7 +484,6 @@ describe("refusals", () => {
     [{ flags: "--ahead -1" }, '--ahead -1: expected a whole number, at least 0 and at most 100, found "-1"'],
     [{ flags: "--ahead 101" }, "--ahead 101: expected a whole number"],
     [{ flags: "--name a/b" }, '--name a/b: "a/b" cannot be a name: it holds a slash; for example a-b'],
-    [{ env: { SBATCH_JOB_NAME: "my job" } }, "SBATCH_JOB_NAME='my job': \"my job\" cannot be a name: it holds a blank"],
     [{ flags: "--mem lots" }, '--mem lots: cannot read "lots" as a memory size'],
     [{ flags: "--mem 4Gn" }, '--mem 4Gn: "4Gn" is accounting\'s form'],
     [{ flags: "--cpus-per-task 0" }, "--cpus-per-task 0: expected a whole number, at least 1"],
@@ -472,7 +494,7 @@ describe("refusals", () => {
     [{ flags: "--env CKPT_PATH=x" }, "CKPT_PATH is set for every attempt: set checkpoint.path (--checkpoint)"],
     [{ yaml: "env: {MAX_ITER: 5}\n" }, "stint.yaml:1:6: env: MAX_ITER is set for every attempt: set total (--total)"],
     [{ flags: "--env STINT_ATTEMPT=1" }, "STINT_ATTEMPT is set for every attempt: it cannot be chosen"],
-    [{ flags: "--sbatch-arg --requeue" }, "--requeue cannot be handed on to sbatch: each attempt is a job of its own"],
+    [{ flags: "--sbatch-arg --requeue" }, "--requeue cannot be handed on to sbatch: whatever ends"],
     [{ yaml: "slurm: {sbatch: ['--time=5']}\n" }, "--time cannot be handed on to sbatch; the setting for it is limit"],
     [{ env: { STINT_SBATCH_ARG: "'open" } }, "a quote is left open"],
     [{ env: { SRUN_ARGS: "-n '1" } }, "a quote is left open"],
@@ -482,10 +504,13 @@ describe("refusals", () => {
     [{ flags: "--output=" }, "--output '': must not be empty"],
     [{ command: [] }, "the command behind --: the program's name is empty"],
     [{ command: null, env: { APP_CMD: "  " } }, "APP_CMD='  ': must not be empty"],
-    [{ command: null }, "there is no command; give one behind --, as command: in a spec file, or in APP_CMD"],
+    [{ command: null }, "there is no command; name a batch script, give one behind --, as command:"],
+    [{ flags: "--dependency afterok:7" }, "dependency afterok:7 (flag --dependency) cannot be waited for on local"],
+    [{ flags: "-H" }, "hold (flag -H) is not possible on local"],
+    [{ flags: "--begin soon" }, '--begin soon: "soon" is not understood: write 16:00'],
     [
-      { command: null, env: { RUNNER_SCRIPT: "r.sh" } },
-      "there is no command, and RUNNER_SCRIPT=r.sh names a batch script, which this version does not read",
+      { flags: "--scheduler slurm", env: { SBATCH_WAIT: "1" } },
+      "environment SBATCH_WAIT: --wait cannot be used: follow the job with",
     ],
   ];
 

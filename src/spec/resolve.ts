@@ -1,17 +1,23 @@
 /**
  * Flags, environment, file and defaults into one resolved spec, each value with its origin. The order: flags, what the
- * command implies, `STINT_*`, the seed's names, `SBATCH_*`, the spec file, defaults. Reads nothing by itself.
+ * command implies, `STINT_*`, the seed's names, `SBATCH_*`, the spec file or the `#SBATCH` lines, the site's defaults, ours.
+ * Reads nothing by itself.
  */
 
-import type { Command, JobSpec, Origins, SchedulerName } from "../core/index.ts";
+import type { Command, JobSpec, Origins, SchedulerName, SubmitterOptions } from "../core/index.ts";
 import { formatJobId } from "../core/index.ts";
+import type { Directives, GivenOption } from "./directives.ts";
 import type { FlagValues } from "./flag-option.ts";
 import { limitErrors, missingPartErrors } from "./limits.ts";
-import { optionTable, RUNNER_SCRIPT, settings } from "./option-table.ts";
+import { optionTable, settings } from "./option-table.ts";
 import { Picker } from "./picker.ts";
-import { fromFlags, idleNames, insideAttempt, isSet, type Sources } from "./sources.ts";
+import { DROPPED_KEY } from "./sbatch-options.ts";
+import { idleOnLocal, marginBySignal, passedByEnvironment, sbatchWishes } from "./sbatch-wishes.ts";
+import type { SiteFile } from "./site-file.ts";
+import { underSite } from "./site-rules.ts";
+import { fromFlags, idleNames, insideAttempt, type Sourced, type Sources, sourceOf, visible } from "./sources.ts";
 import type { SpecFile } from "./spec-file.ts";
-import { absolute, type Chosen, type SubmitterSpec, specOf, submitterOf } from "./spec-of.ts";
+import { absolute, type Chosen, specOf, submitterOf } from "./spec-of.ts";
 
 export interface ResolveInput {
   /** From `parseFlags` with `settingFlags`. */
@@ -20,12 +26,16 @@ export interface ResolveInput {
   readonly implied?: ReadonlyMap<string, { readonly text: string; readonly origin: string }>;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly file: SpecFile | null;
+  /** The site's rules and defaults; default: there are none. */
+  readonly site?: SiteFile | null;
   /** The words behind `--`; null: none. */
   readonly command: readonly string[] | null;
-  /** The script that the command runs: the job is named after it. */
-  readonly script?: string;
+  /** The batch script that the job is; null or left out: none. */
+  readonly batch?: BatchInput | null;
   /** Where the command was typed, absolute. */
   readonly cwd: string;
+  /** Epoch milliseconds: what `--begin=now+1hour` counts from. Left out: 0, where nothing begins later. */
+  readonly nowMs?: number;
   readonly user: string;
   readonly here: {
     /** `local-only`: inside an attempt or an allocation without a scheduler of its own. */
@@ -38,44 +48,88 @@ export interface ResolveInput {
   readonly runtime: string;
 }
 
+export interface BatchInput {
+  readonly command: Extract<Command, { readonly kind: "batch" }>;
+  readonly directives: Directives;
+  /** Who named it: `command line`, `environment RUNNER_SCRIPT`. */
+  readonly origin: string;
+}
+
 export type Resolution =
   | {
       readonly kind: "resolved";
       /** `/user/name`. */
       readonly job: string;
       readonly spec: JobSpec;
-      readonly submitter: SubmitterSpec;
+      readonly submitter: SubmitterOptions;
       /** By the setting's key; a variable for the application as `env.NAME`. */
       readonly origins: Origins;
       /** To be shown: each environment name that was used, and what was given and is not used. */
       readonly notices: readonly string[];
+      /** What was asked of sbatch and comes otherwise, one line each. */
+      readonly warnings: readonly string[];
     }
   /** One line each. */
   | { readonly kind: "errors"; readonly errors: readonly string[] };
 
 /** Resolves the spec of a job. `origins` names the source of every value; nothing is ever silently dropped. */
 export function resolveSpec(input: ResolveInput): Resolution {
-  const sources: Sources = { ...input, implied: input.implied ?? new Map() };
+  const batch = input.batch ?? null;
+  const sources = sourcesOf(input, batch);
   const picker = new Picker(sources);
   const scheduler = chooseScheduler(picker, input.here);
   picker.scheduler = scheduler;
+  if (scheduler === "slurm") picker.foreign = passedByEnvironment(sources).filter(isPassed).map(asSourced);
   const command = chooseCommand(picker, input);
   const cwd = absolute(input.cwd, picker.optional(settings.cwd) ?? input.cwd);
   const env = chooseVariables(picker);
   // Without a command there will be no spec; the rest is read all the same, so that all errors are found at once.
-  const spec = specOf(picker, input, { scheduler, command: command ?? { kind: "shell", text: "" }, cwd, env });
-  const submitter = submitterOf(picker);
-  const errors = [...picker.errors];
-  if (input.command === null && !picker.given(settings.command)) errors.push(noCommand(sources));
+  const resolved = specOf(picker, input, { scheduler, command: command ?? { kind: "shell", text: "" }, cwd, env });
+  const submitter = submitterOf(picker, resolved);
+  const wishes = sbatchWishes(sources, batch?.directives ?? null, scheduler);
+  const { spec, ...under } = underSite(picker, resolved, input.site ?? null);
+  const errors = [...wishes.errors, ...picker.errors, ...under.errors];
+  if (input.command === null && batch === null && !picker.given(settings.command)) errors.push(noCommand(sources));
   if (errors.length === 0) errors.push(...missingPartErrors(picker, spec), ...limitErrors(picker, spec, submitter));
   if (errors.length > 0) return { kind: "errors", errors };
   return {
     kind: "resolved",
     job: formatJobId({ user: input.user, path: [spec.name] }),
-    spec,
+    spec: spec.mode === "submitter" ? { ...spec, submitter } : spec,
     submitter,
     origins: picker.origins,
-    notices: [...picker.notices, ...idleNames(sources), ...unusedNotices(picker, spec)],
+    notices: [...picker.notices, ...under.notices, ...idleNames(sources), ...unusedNotices(picker, spec, batch)],
+    warnings: wishes.warnings,
+  };
+}
+
+function sourcesOf(input: ResolveInput, batch: BatchInput | null): Sources {
+  const { flags, environment } = input;
+  const file = batch === null ? input.file : batch.directives.settings;
+  const sources = {
+    flags,
+    environment,
+    file,
+    implied: input.implied ?? new Map(),
+    batchFrom: batch?.origin ?? null,
+    site: input.site ?? null,
+  };
+  const margin = marginBySignal(sources, batch?.directives ?? null);
+  if (margin === null || sourceOf(settings.margin, sources) !== null) return sources;
+  return { ...sources, implied: new Map([...sources.implied, [settings.margin.key, margin]]) };
+}
+
+function isPassed({ option }: GivenOption): boolean {
+  return option === null || option.becomes.what === "passed";
+}
+
+function asSourced({ text, at }: GivenOption): Sourced {
+  const name = at.replace("environment ", "");
+  return {
+    raw: { form: "list", items: [text] },
+    origin: at,
+    label: name,
+    notice: `${name} in the environment hands ${visible(text)} on to sbatch`,
   };
 }
 
@@ -90,6 +144,10 @@ function chooseScheduler(picker: Picker, here: ResolveInput["here"]): SchedulerN
 }
 
 function chooseCommand(picker: Picker, input: ResolveInput): Command | null {
+  if (input.batch != null) {
+    picker.origins.command = input.batch.origin;
+    return input.batch.command;
+  }
   if (input.command === null) return picker.optional(settings.command);
   picker.origins.command = "command line";
   const read = settings.command.kind.read({ form: "list", items: input.command });
@@ -116,17 +174,19 @@ function chooseVariables(picker: Picker): Chosen["env"] {
 }
 
 function noCommand(sources: Sources): string {
-  const ways = "give one behind --, as command: in a spec file, or in APP_CMD";
+  const ways = "name a batch script, give one behind --, as command: in a spec file, or in APP_CMD";
   if (insideAttempt(sources))
     return "there is no command (APP_CMD belongs to the job that this runs in); give one behind --, or as command: in a spec file";
-  if (!isSet(sources, RUNNER_SCRIPT)) return `there is no command; ${ways}`;
-  return `there is no command, and ${RUNNER_SCRIPT}=${sources.environment[RUNNER_SCRIPT]} names a batch script, which this version does not read; ${ways}`;
+  return `there is no command; ${ways}`;
 }
 
 /** What was given and cannot count is said, not dropped. */
-function unusedNotices(picker: Picker, spec: JobSpec): readonly string[] {
+function unusedNotices(picker: Picker, spec: JobSpec, batch: BatchInput | null): readonly string[] {
   const notices: string[] = [];
-  const forSlurm = [...picker.sources.flags.keys()].filter((key) => key.startsWith("slurm."));
+  const forSlurm = [
+    ...[...picker.sources.flags.keys()].filter((key) => key.startsWith("slurm.") && key !== DROPPED_KEY),
+    ...(batch === null ? [] : idleOnLocal(batch.directives)),
+  ];
   if (spec.scheduler === "local" && forSlurm.length > 0)
     notices.push(`not used, since the scheduler is local: ${forSlurm.join(", ")}`);
   const forSubmitter = optionTable.filter((setting) => setting.key.startsWith("submitter.") && picker.given(setting));

@@ -7,7 +7,19 @@ export type SamePurpose = { readonly same: true } | { readonly same: false; read
 
 /** Command, working folder and checkpoint must agree; limits, budgets and resources may change. `a` is what is on file. */
 export function samePurpose(a: JobSpec, b: JobSpec): SamePurpose {
-  if (!sameCommand(a.command, b.command)) return differs("the command", commandText(a.command), commandText(b.command));
+  if (!sameCommand(a.command, b.command)) {
+    // The same words are another program to a shell than without one.
+    if (a.command.kind !== b.command.kind)
+      return differs(
+        "the command",
+        `${FORMS[a.command.kind]} (${commandText(a.command)})`,
+        `${FORMS[b.command.kind]} (${commandText(b.command)})`,
+      );
+    const [before, now] = [commandText(a.command), commandText(b.command)];
+    // Its text is not what differs.
+    if (before === now) return { same: false, differs: `the content of the script differs from that on file: ${now}` };
+    return differs("the command", before, now);
+  }
   if (a.cwd !== b.cwd) return differs("the working folder", a.cwd, b.cwd);
   const [before, now] = [checkpointOf(a), checkpointOf(b)];
   if (before.path !== now.path) return differs("the checkpoint", before.path, now.path);
@@ -15,9 +27,16 @@ export function samePurpose(a: JobSpec, b: JobSpec): SamePurpose {
   return { same: true };
 }
 
-/** One line for a person: shell text as it is, an argument vector quoted. */
+const FORMS: Readonly<Record<Command["kind"], string>> = {
+  shell: "a text for a shell",
+  argv: "a list of arguments",
+  batch: "a batch script",
+};
+
+/** One line for a person: shell text as it is, an argument vector quoted, a batch script by its name. */
 export function commandText(command: Command): string {
-  return command.kind === "shell" ? command.text : quoteCommand(command.argv);
+  if (command.kind === "shell") return command.text;
+  return quoteCommand(command.kind === "argv" ? command.argv : [command.name, ...command.args]);
 }
 
 function differs(what: string, before: string, now: string): SamePurpose {
@@ -25,8 +44,13 @@ function differs(what: string, before: string, now: string): SamePurpose {
 }
 
 function sameCommand(a: Command, b: Command): boolean {
-  if (a.kind === "shell" || b.kind === "shell") return a.kind === "shell" && b.kind === "shell" && a.text === b.text;
-  return a.argv.length === b.argv.length && a.argv.every((argument, index) => argument === b.argv[index]);
+  if (a.kind === "shell" && b.kind === "shell") return a.text === b.text;
+  if (a.kind === "argv" && b.kind === "argv") return sameWords(a.argv, b.argv);
+  return a.kind === "batch" && b.kind === "batch" && a.sha256 === b.sha256 && sameWords(a.args, b.args);
+}
+
+function sameWords(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((word, index) => word === b[index]);
 }
 
 function checkpointOf(spec: JobSpec): { readonly path: string; readonly progress: string } {

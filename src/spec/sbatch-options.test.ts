@@ -8,11 +8,13 @@ describe("an argument for sbatch", () => {
     ["--depend=afterok:7", "--dependency cannot"],
     ["--wra=sleep 9", "--wrap cannot"],
     ["--clusters=other", "--clusters cannot"],
-    ["--cluster=other", "--clusters cannot"],
+    ["--cluster=other", "--cluster cannot"],
     ["-Mother", "-M cannot"],
     ["--tim=9", "the setting for it is limit"],
     ["-t9", "the setting for it is limit"],
-    ["--b=now", "a chain decides"],
+    ["--beg=now", "the setting for it is begin"],
+    ["--requeue", "a job of its own"],
+    ["--no-requeue", "submitted with its own"],
   ])("%s is refused, as sbatch would take it", (argument, why) => {
     expect(refusedSbatchArgument(argument)).toContain(why);
   });

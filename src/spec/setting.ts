@@ -10,6 +10,8 @@ export interface Setting<T> {
   readonly flags: readonly string[];
   /** The flag may be repeated. */
   readonly repeats?: boolean;
+  /** The flag takes nothing: it stands for `yes`, its `--no-` form for `no`. */
+  readonly isSwitch?: boolean;
   /** Names of others that set it (ours follows from the leading flag), in the order in which they count. */
   readonly environment?: readonly ForeignName[];
   /** One line: what it is, its unit. The default is added to it. */
@@ -18,7 +20,14 @@ export interface Setting<T> {
   readonly default: string | Readonly<Record<SchedulerName, string>> | null;
   /** In help instead of the default, where the default is a rule. */
   readonly defaultWords?: string;
-  readonly group: "job" | "attempts" | "slurm" | "submitter" | "budgets and back-off" | "times between processes";
+  readonly group:
+    | "job"
+    | "attempts"
+    | "slurm"
+    | "submitter"
+    | "budgets and back-off"
+    | "times between processes"
+    | "site";
 }
 
 export interface ForeignName {
@@ -31,6 +40,8 @@ export interface ForeignName {
    * attempt.
    */
   readonly outsideOnly?: boolean;
+  /** A batch script reads the name itself: no setting where the job is one. */
+  readonly ofScripts?: boolean;
 }
 
 /** Gives the literal its type. */
@@ -48,11 +59,13 @@ export function stintName(of: Setting<unknown>): string | null {
 /** What a runner exports, and what belongs to the installation: never settings of a job. */
 export const NEVER_SETTINGS: readonly string[] = [
   "STINT_JOB_ID",
+  "STINT_JOB_FOLDER",
   "STINT_TASK_ID",
   "STINT_ATTEMPT",
   "STINT_DEADLINE",
   "STINT_RESUME",
   "STINT_MARK",
+  "STINT_MARK_JOB",
   "STINT_DIR",
   "STINT_SITE",
   "STINT_DEBUG",

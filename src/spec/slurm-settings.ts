@@ -1,6 +1,6 @@
 /** Settings that only Slurm knows, and those of the submitter job. */
 import { sbatchArguments, words } from "./compound-kinds.ts";
-import { choice, duration, memory, textOrNumber, timeLimit, wholeNumber } from "./kinds.ts";
+import { choice, duration, memory, text, textOrNumber, timeLimit, wholeNumber } from "./kinds.ts";
 import { setting } from "./setting.ts";
 
 export const slurmSettings = {
@@ -64,6 +64,23 @@ export const slurmSettings = {
     default: null,
     group: "slurm",
   }),
+  dependency: setting({
+    key: "slurm.dependency",
+    kind: text("LIST", "jobs to wait for, such as afterok:123"),
+    flags: ["--dependency", "-d"],
+    help: "the chain does not begin before this holds, as for sbatch: afterok:123",
+    default: null,
+    group: "slurm",
+  }),
+  hold: setting({
+    key: "slurm.hold",
+    kind: choice(["yes", "no"]),
+    flags: ["--hold", "-H"],
+    isSwitch: true,
+    help: "the first job waits for: scontrol release",
+    default: "no",
+    group: "slurm",
+  }),
   sbatch: setting({
     key: "slurm.sbatch",
     kind: sbatchArguments,
@@ -77,7 +94,7 @@ export const slurmSettings = {
     key: "slurm.launch",
     kind: choice(["direct", "srun"]),
     flags: ["--launch"],
-    environment: [{ name: "LAUNCH_MODE", family: "seed" }],
+    environment: [{ name: "LAUNCH_MODE", family: "seed", ofScripts: true }],
     help: "start the application directly or as a step of srun",
     default: "direct",
     group: "slurm",
@@ -86,7 +103,7 @@ export const slurmSettings = {
     key: "slurm.srun-args",
     kind: words,
     flags: ["--srun-args"],
-    environment: [{ name: "SRUN_ARGS", family: "seed" }],
+    environment: [{ name: "SRUN_ARGS", family: "seed", ofScripts: true }],
     help: "options for srun, in one text",
     default: null,
     group: "slurm",
@@ -95,7 +112,7 @@ export const slurmSettings = {
     key: "slurm.modules",
     kind: words,
     flags: ["--modules"],
-    environment: [{ name: "MODULE_LIST", family: "seed" }],
+    environment: [{ name: "MODULE_LIST", family: "seed", ofScripts: true }],
     help: "environment modules to load before the application",
     default: null,
     group: "slurm",
@@ -127,6 +144,42 @@ export const submitterSettings = {
     flags: ["--submitter-mem"],
     help: "mode submitter: memory of the submitter job",
     default: "256M",
+    group: "submitter",
+  }),
+  submitterPartition: setting({
+    key: "submitter.partition",
+    kind: textOrNumber("NAME", "a partition, such as cpu"),
+    flags: ["--submitter-partition"],
+    help: "mode submitter: partition of the submitter job",
+    default: null,
+    defaultWords: "the job's",
+    group: "submitter",
+  }),
+  submitterAccount: setting({
+    key: "submitter.account",
+    kind: textOrNumber("NAME", "an account, such as lab"),
+    flags: ["--submitter-account"],
+    help: "mode submitter: account of the submitter job",
+    default: null,
+    defaultWords: "the job's",
+    group: "submitter",
+  }),
+  submitterQos: setting({
+    key: "submitter.qos",
+    kind: textOrNumber("NAME", "a quality of service, such as normal"),
+    flags: ["--submitter-qos"],
+    help: "mode submitter: quality of service of the submitter job",
+    default: null,
+    defaultWords: "the job's",
+    group: "submitter",
+  }),
+  submitterSbatch: setting({
+    key: "submitter.sbatch",
+    kind: sbatchArguments,
+    flags: ["--submitter-sbatch-arg"],
+    repeats: true,
+    help: "mode submitter: any other option of sbatch for the submitter job; may be repeated",
+    default: null,
     group: "submitter",
   }),
 } as const;

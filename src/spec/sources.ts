@@ -5,6 +5,7 @@ import type { Raw } from "./kind.ts";
 import { nearest } from "./nearest.ts";
 import { knownStintNames, RUNNER_SCRIPT } from "./option-table.ts";
 import { type ForeignName, type Setting, stintName } from "./setting.ts";
+import type { SiteFile } from "./site-file.ts";
 import type { SpecFile } from "./spec-file.ts";
 
 export interface Sources {
@@ -12,7 +13,12 @@ export interface Sources {
   /** What the command itself stands for, by key: above the environment, under the flags. */
   readonly implied: ReadonlyMap<string, { readonly text: string; readonly origin: string }>;
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** The spec file, or the `#SBATCH` lines of a batch script. */
   readonly file: SpecFile | null;
+  /** The job is a batch script, which reads some names of the environment itself: who named it. Null: it is none. */
+  readonly batchFrom: string | null;
+  /** Below everything that is the user's own. */
+  readonly site: SiteFile | null;
 }
 
 export interface Sourced {
@@ -23,9 +29,11 @@ export interface Sourced {
   readonly label: string;
   /** For a value of the environment, the line that says that it was used. */
   readonly notice: string | null;
+  /** What the setting is called there, where that is another name: `--time`. */
+  readonly as?: string;
 }
 
-/** The winning source of a setting; null: nothing but the default. An empty variable counts as not set, as in the seed. */
+/** The winning source of a setting among the user's own; null: nothing but a default. An empty variable counts as not set, as in the seed. */
 export function sourceOf(setting: Setting<unknown>, sources: Sources): Sourced | null {
   return fromFlags(setting, sources) ?? fromEnvironment(setting, sources) ?? fileValue(setting, sources);
 }
@@ -34,6 +42,14 @@ export function sourceOf(setting: Setting<unknown>, sources: Sources): Sourced |
 export function fileValue(setting: Setting<unknown>, sources: Sources): Sourced | null {
   const found = sources.file?.values.get(setting.key);
   if (found === undefined) return null;
+  const { raw, at, as } = found;
+  return { raw, origin: at, label: `${at}: ${as ?? setting.key}`, notice: null, ...(as === undefined ? {} : { as }) };
+}
+
+/** The site's default for a setting. */
+export function siteValue(setting: Setting<unknown>, sources: Sources): Sourced | null {
+  const found = sources.site?.defaults.get(setting.key);
+  if (found === undefined) return null;
   return { raw: found.raw, origin: found.at, label: `${found.at}: ${setting.key}`, notice: null };
 }
 
@@ -41,7 +57,7 @@ export function fileValue(setting: Setting<unknown>, sources: Sources): Sourced 
 export function fromFlags(setting: Setting<unknown>, sources: Sources): Sourced | null {
   const given = sources.flags.get(setting.key);
   if (given !== undefined) {
-    const last = given.values.at(-1) ?? "";
+    const last = setting.isSwitch === true ? (given.on ? "yes" : "no") : (given.values.at(-1) ?? "");
     const raw: Raw = setting.repeats === true ? { form: "list", items: given.values } : { form: "text", text: last };
     return { raw, origin: `flag ${given.flag}`, label: `${given.flag} ${visible(last)}`, notice: null };
   }
@@ -61,8 +77,12 @@ export function idleNames(sources: Sources): readonly string[] {
     );
     if (near !== null) notices.push(`${name} in the environment is no setting; did you mean STINT_${near}?`);
   }
-  if (isSet(sources, RUNNER_SCRIPT) && !insideAttempt(sources)) {
-    notices.push(`${RUNNER_SCRIPT} in the environment is not used: there is a command`);
+  if (
+    isSet(sources, RUNNER_SCRIPT) &&
+    !insideAttempt(sources) &&
+    sources.batchFrom !== `environment ${RUNNER_SCRIPT}`
+  ) {
+    notices.push(`${RUNNER_SCRIPT} in the environment is not used: there is other input`);
   }
   return notices;
 }
@@ -80,10 +100,11 @@ export function isSet(sources: Pick<Sources, "environment">, name: string): bool
 export function fromEnvironment(setting: Setting<unknown>, sources: Sources): Sourced | null {
   const own = stintName(setting);
   const foreign = [...(setting.environment ?? [])].sort((a, b) => FAMILY_ORDER[a.family] - FAMILY_ORDER[b.family]);
-  const names: readonly Pick<ForeignName, "name" | "unit" | "outsideOnly">[] =
+  const names: readonly Pick<ForeignName, "name" | "unit" | "outsideOnly" | "ofScripts">[] =
     own === null ? foreign : [{ name: own }, ...foreign];
-  for (const { name, unit, outsideOnly } of names) {
+  for (const { name, unit, outsideOnly, ofScripts } of names) {
     const text = sources.environment[name] ?? "";
+    if (ofScripts === true && sources.batchFrom !== null) continue;
     if (text === "" || (outsideOnly === true && insideAttempt(sources))) continue;
     const withUnit = unit === "seconds" && /^\d+(\.\d+)?$/.test(text.trim()) ? `${text.trim()}s` : text;
     return {
@@ -99,7 +120,7 @@ export function fromEnvironment(setting: Setting<unknown>, sources: Sources): So
 const FAMILY_ORDER = { seed: 0, sbatch: 1 } as const;
 
 /** For one line on a terminal. */
-function visible(text: string): string {
+export function visible(text: string): string {
   const clean = text.replaceAll(/[\p{Cc}\p{Cf}]/gu, "?");
   return quoteShell(clean.length > 80 ? `${clean.slice(0, 79)}…` : clean);
 }

@@ -12,6 +12,8 @@ export interface FileValue {
   readonly raw: Raw;
   /** `stint.yaml:4:8`. */
   readonly at: string;
+  /** What it is called there, where that is not the setting's key: `--time`. */
+  readonly as?: string;
 }
 
 export type ParsedSpecFile =

@@ -1,17 +1,12 @@
 /** The picked values put together: the spec of a job, and of a submitter job. */
 import { isAbsolute, join, normalize } from "node:path";
-import type { Command, JobSpec } from "../core/index.ts";
-import { nameFromCommand, RECORD_VERSION, type SchedulerName, suggestName } from "../core/index.ts";
+import type { Command, JobSpec, SchedulerName, SubmitterOptions, UntilFirstRun } from "../core/index.ts";
+import { nameFromCommand, parseJobName, RECORD_VERSION, suggestName } from "../core/index.ts";
+import { parseBeginTime } from "./begin-time.ts";
 import { settings } from "./option-table.ts";
 import type { Picker } from "./picker.ts";
 import type { ResolveInput } from "./resolve.ts";
-
-/** Settings of the submitter job; they count only in mode submitter. */
-export interface SubmitterSpec {
-  readonly limitMs: number | null;
-  readonly marginMs: number;
-  readonly memory: string;
-}
+import { sourceOf, visible } from "./sources.ts";
 
 /** What is decided before the rest: defaults and paths follow from it. */
 export interface Chosen {
@@ -23,16 +18,19 @@ export interface Chosen {
 
 export function specOf(
   picker: Picker,
-  input: Pick<ResolveInput, "file" | "node" | "runtime" | "script">,
+  input: Pick<ResolveInput, "file" | "node" | "runtime" | "nowMs">,
   { scheduler, command, cwd, env }: Chosen,
 ): JobSpec {
   const limit = picker.optional(settings.limit);
   const path = picker.optional(settings.checkpointPath);
   const output = picker.optional(settings.output);
-  const error = picker.optional(settings.error);
+  const error = errorFile(picker, command, output);
+  const standardInput = picker.optional(settings.input);
+  const { name, jobName } = namesOf(picker, input, command);
+  const first = untilFirstRun(picker, input.nowMs ?? 0);
   return {
     version: RECORD_VERSION,
-    name: picker.optional(settings.name) ?? defaultName(input, command),
+    name,
     command,
     cwd,
     checkpoint: path === null ? null : { path, progress: picker.required(settings.progress) },
@@ -68,6 +66,8 @@ export function specOf(
       stdout: output === null ? null : absolutePattern(cwd, output),
       stderr: error === null ? null : absolutePattern(cwd, error),
     },
+    ...(standardInput === null ? {} : { input: absolute(cwd, standardInput) }),
+    ...(first === null ? {} : { untilFirstRun: first }),
     node: input.node,
     runtime: input.runtime,
     slurm: {
@@ -75,12 +75,13 @@ export function specOf(
       account: picker.optional(settings.account),
       qos: picker.optional(settings.qos),
       cpusPerTask: picker.optional(settings.cpusPerTask),
-      memory: picker.optional(settings.mem),
+      memory: memoryOfNode(picker),
       nodes: picker.optional(settings.nodes),
       exclude: picker.optional(settings.exclude),
+      ...(jobName === null ? {} : { jobName }),
       // Without a limit of ours sbatch would take the partition's default; UNLIMITED has to be said.
       sbatch: [
-        ...picker.joined(settings.sbatch),
+        ...picker.joined(settings.sbatch).filter((text) => !isWeakerMemory(picker, text)),
         ...(scheduler === "slurm" && limit === "unlimited" ? ["--time=UNLIMITED"] : []),
       ],
       launch: picker.required(settings.launch),
@@ -99,17 +100,89 @@ export function specOf(
   };
 }
 
-export function submitterOf(picker: Picker): SubmitterSpec {
+/** Settings of the submitter job; they count only in mode submitter. Where it says nothing it goes where the attempts go. */
+export function submitterOf(picker: Picker, { slurm }: Pick<JobSpec, "slurm">): SubmitterOptions {
   return {
     limitMs: finite(picker.required(settings.submitterLimit)),
     marginMs: picker.required(settings.submitterMargin),
     memory: picker.required(settings.submitterMem),
+    partition: picker.optional(settings.submitterPartition) ?? slurm.partition,
+    account: picker.optional(settings.submitterAccount) ?? slurm.account,
+    qos: picker.optional(settings.submitterQos) ?? slurm.qos,
+    sbatch: picker.joined(settings.submitterSbatch),
   };
 }
 
+/** Our name, and what Slurm calls the job where sbatch was told a name that cannot be one of ours; null: the same. */
+function namesOf(
+  picker: Picker,
+  input: Pick<ResolveInput, "file">,
+  command: Command,
+): { readonly name: string; readonly jobName: string | null } {
+  const sourced = sourceOf(settings.name, picker.sources);
+  const isOfSbatch =
+    sourced !== null &&
+    (sourced.as === "--job-name" || /^(flag (--job-name|-J)|environment SBATCH_JOB_NAME)$/.test(sourced.origin));
+  const text = sourced?.raw.form === "text" ? sourced.raw.text : "";
+  if (!isOfSbatch || text === "" || text.includes("\0") || parseJobName(text).kind === "name")
+    return { name: picker.optional(settings.name) ?? defaultName(input, command), jobName: null };
+  const name = suggestName(text);
+  picker.origins[settings.name.key] = sourced.origin;
+  picker.origins["slurm.job-name"] = sourced.origin;
+  picker.notices.push(`the job is called ${name} here: ${visible(text)} (${sourced.origin}) cannot be a name of ours`);
+  return { name, jobName: text };
+}
+
+/** As for sbatch: what a batch script writes goes into one file, unless two are named. */
+function errorFile(picker: Picker, command: Command, output: string | null): string | null {
+  const error = picker.optional(settings.error);
+  if (error !== null || output === null || command.kind !== "batch") return error;
+  picker.origins[settings.error.key] = `as output (${picker.origins.output})`;
+  return output;
+}
+
+function untilFirstRun(picker: Picker, nowMs: number): UntilFirstRun | null {
+  const begin = picker.optional(settings.begin);
+  const dependency = picker.optional(settings.dependency);
+  const hold = picker.required(settings.hold) === "yes";
+  if (begin === null && dependency === null && !hold) return null;
+  return { beginAtMs: begin === null ? null : parseBeginTime(begin, nowMs), dependency, hold };
+}
+
+/** sbatch refuses two of --mem, --mem-per-cpu and --mem-per-gpu: those of the strongest source count. */
+function memoryOfNode(picker: Picker): string | null {
+  const strongest = strongestMemory(picker);
+  const own = sourceOf(settings.mem, picker.sources);
+  if (own === null || strengthOf(own.origin) >= strongest) return picker.optional(settings.mem);
+  picker.origins[settings.mem.key] = "default";
+  return null;
+}
+
+function isWeakerMemory(picker: Picker, text: string): boolean {
+  if (!MEMORY_OTHERWISE.test(text)) return false;
+  const strongest = strongestMemory(picker);
+  return !picker
+    .listed(settings.sbatch)
+    .some(({ origin, raw }) => raw.form === "list" && raw.items.includes(text) && strengthOf(origin) >= strongest);
+}
+
+function strongestMemory(picker: Picker): number {
+  const own = sourceOf(settings.mem, picker.sources);
+  const others = picker
+    .listed(settings.sbatch)
+    .filter(({ raw }) => raw.form === "list" && raw.items.some((text) => MEMORY_OTHERWISE.test(text)));
+  return Math.max(-1, ...[...(own === null ? [] : [own]), ...others].map(({ origin }) => strengthOf(origin)));
+}
+
+const MEMORY_OTHERWISE = /^--mem-per-[cg]pu=/;
+
+function strengthOf(origin: string): number {
+  return origin.startsWith("flag ") ? 2 : origin.startsWith("environment ") ? 1 : 0;
+}
+
 /** A file called stint.yaml says nothing about the job; any other name does. */
-function defaultName({ file, script }: Pick<ResolveInput, "file" | "script">, command: Command): string {
-  if (script !== undefined) return nameFromCommand({ kind: "argv", argv: [script] });
+function defaultName({ file }: Pick<ResolveInput, "file">, command: Command): string {
+  if (command.kind === "batch") return nameFromCommand(command);
   const stem = (file?.name.split("/").at(-1) ?? "").replace(/\.(ya?ml|json)$/i, "");
   return stem === "" || stem === "stint" ? nameFromCommand(command) : suggestName(stem);
 }

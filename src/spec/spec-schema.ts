@@ -7,25 +7,27 @@ import type { Setting } from "./setting.ts";
 type Schema = v.GenericSchema<unknown, unknown>;
 
 /** Shape and types only: what a value means is read afterwards by its kind, with its place in the file at hand. */
-export function specSchema(): Schema {
-  const tree = new Map<string, Setting<unknown> | Map<string, Setting<unknown>>>();
-  for (const setting of optionTable) {
-    const [section, key] = setting.key.split(".");
-    if (section === undefined) continue;
-    if (key === undefined) tree.set(section, setting);
-    else {
-      const found = tree.get(section);
-      const members = found instanceof Map ? found : new Map<string, Setting<unknown>>();
-      tree.set(section, members.set(key, setting));
+export function specSchema(table: readonly Setting<unknown>[] = optionTable): Schema {
+  const tree: Tree = new Map();
+  for (const setting of table) {
+    const path = setting.key.split(".");
+    const last = path.pop() ?? "";
+    let section = tree;
+    for (const step of path) {
+      const found = section.get(step);
+      const inner: Tree = found instanceof Map ? found : new Map();
+      section.set(step, inner);
+      section = inner;
     }
+    section.set(last, setting);
   }
-  return mapOf(
-    [...tree].map(([key, value]) => [key, value instanceof Map ? mapOf([...value].map(leaf)) : leafSchema(value)]),
-  );
+  return schemaOfTree(tree);
 }
 
-function leaf([key, setting]: readonly [string, Setting<unknown>]): readonly [string, Schema] {
-  return [key, leafSchema(setting)];
+type Tree = Map<string, Setting<unknown> | Tree>;
+
+function schemaOfTree(tree: Tree): Schema {
+  return mapOf([...tree].map(([key, value]) => [key, value instanceof Map ? schemaOfTree(value) : leafSchema(value)]));
 }
 
 function leafSchema(setting: Setting<unknown>): Schema {

@@ -15,10 +15,16 @@ import {
 import type { Raw } from "./kind.ts";
 import { optionTable } from "./option-table.ts";
 import { complaint, mismatch } from "./schema-complaint.ts";
+import type { Setting } from "./setting.ts";
 import type { FileValue, ParsedSpecFile } from "./spec-file.ts";
 import { specSchema } from "./spec-schema.ts";
 
-export function readSpecText(text: string, name: string): ParsedSpecFile {
+/** `table`: the settings that may stand in it; a job's by default. */
+export function readSpecText(
+  text: string,
+  name: string,
+  table: readonly Setting<unknown>[] = optionTable,
+): ParsedSpecFile {
   const lines = new LineCounter();
   // The library's own search for repeated keys takes a minute for a map of 30,000.
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false });
@@ -51,16 +57,20 @@ export function readSpecText(text: string, name: string): ParsedSpecFile {
       kind: "errors",
       errors: [`${places.start(document.contents)}: expected a map of settings, such as "name: sim"`],
     };
-  const checked = v.safeParse(specSchema(), value.plain);
-  const values = valuesOf(places);
+  const checked = v.safeParse(specSchema(table), value.plain);
+  const values = valuesOf(places, table);
   if (!checked.success) {
-    const complaints = checked.issues.map((issue) => complaint(issue, (path, part) => placeOf(places, path, part)));
-    return { kind: "errors", errors: inOrder([...complaints, ...wrongValues(values, checked.issues)]) };
+    const complaints = checked.issues.map((issue) =>
+      complaint(issue, (path, part) => placeOf(places, path, part), table),
+    );
+    return { kind: "errors", errors: inOrder([...complaints, ...wrongValues(values, checked.issues, table)]) };
   }
   // The schema library takes a list for a record with the keys 0, 1, …
-  const lists = optionTable.filter(({ key, kind }) => kind.shape.is === "map" && values.get(key)?.raw.form === "list");
+  const lists = table.filter(({ key, kind }) => kind.shape.is === "map" && values.get(key)?.raw.form === "list");
   if (lists.length > 0) {
-    const errors = lists.map(({ key }) => mismatch(key.split("."), [], (path, part) => placeOf(places, path, part)));
+    const errors = lists.map(({ key }) =>
+      mismatch(key.split("."), [], (path, part) => placeOf(places, path, part), table),
+    );
     return { kind: "errors", errors };
   }
   return { kind: "spec", file: { name, values } };
@@ -87,9 +97,10 @@ function repeatedKeys(contents: Node | null): readonly Scalar[] {
 function wrongValues(
   values: ReadonlyMap<string, FileValue>,
   issues: readonly v.BaseIssue<unknown>[],
+  table: readonly Setting<unknown>[],
 ): readonly string[] {
   const told = new Set(issues.map((issue) => (issue.path ?? []).map(({ key }) => String(key)).join(".")));
-  return optionTable.flatMap(({ key, kind }) => {
+  return table.flatMap(({ key, kind }) => {
     const value = values.get(key);
     if (value === undefined || [...told].some((path) => path === key || path.startsWith(`${key}.`))) return [];
     const answer = kind.read(value.raw);
@@ -148,9 +159,9 @@ function plainValue(document: Document): { readonly plain: unknown } | { readonl
   }
 }
 
-function valuesOf(places: Places): ReadonlyMap<string, FileValue> {
+function valuesOf(places: Places, table: readonly Setting<unknown>[]): ReadonlyMap<string, FileValue> {
   const values = new Map<string, FileValue>();
-  for (const { key } of optionTable) {
+  for (const { key } of table) {
     const pair = pairAt(places.document, key.split("."));
     const node = pair?.value ?? null;
     if (node !== null) values.set(key, { raw: rawOf(places.document, node), at: places.start(node) });

@@ -30,7 +30,7 @@ beforeAll(() => {
   mkdirSync(join(scratch, "bin"));
   // As the README says to install it.
   symlinkSync(join(dist, "cli/main.js"), join(scratch, "bin/stint"));
-  copyFileSync(join(root, "examples/count.sh"), join(folder, "count.sh"));
+  for (const name of ["count.sh", "job.sh"]) copyFileSync(join(root, "examples", name), join(folder, name));
 });
 
 afterAll(async () => {
@@ -149,6 +149,7 @@ function bash(line: string, input = ""): Promise<{ readonly status: number; read
   const env = {
     PATH: `${join(scratch, "bin")}:${process.env.PATH}`,
     HOME: process.env.HOME ?? scratch,
+    XDG_STATE_HOME: join(scratch, "state"),
     LC_ALL: "C.UTF-8",
   };
   return new Promise((resolve) => {

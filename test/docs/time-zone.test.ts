@@ -18,7 +18,8 @@ test("records hold epoch milliseconds and no local time, whatever the zone of wh
   const folder = mkdtempSync(join(tmpdir(), "stint-zone-"));
   try {
     // 13 or 14 h ahead of UTC: a local time taken for UTC would lie far outside of the run.
-    const env = { PATH: process.env.PATH, HOME: process.env.HOME, TZ: "Pacific/Auckland" };
+    const { PATH, HOME, XDG_STATE_HOME } = process.env;
+    const env = { PATH, HOME, XDG_STATE_HOME, TZ: "Pacific/Auckland" };
     const words = ["run", "--quiet", "--scheduler", "local", "--name", "zone", "--limit", "10m", "--", "true"];
     const before = Date.now();
     execFileSync(process.execPath, [join(dist, "cli/main.js"), ...words], { cwd: folder, env, stdio: "pipe" });

@@ -62,6 +62,30 @@ it("finds root, children and grandchildren in both forms", async () => {
   }
 });
 
+it("takes a mark in another job's environment for nothing, unless the process is ours by descent", async () => {
+  const [root] = await family("echo $$ >> $PIDS; sleep 1000 & wait", 1);
+  const marked = { [MARK]: value, TEST_ORIGIN: "7" };
+  const jobs = { same: { TEST_JOB: "7" }, other: { TEST_JOB: "8" }, none: {} };
+  const of = Object.fromEntries(
+    Object.entries(jobs).map(([name, job]) => [name, start(["sleep", "1000"], { ...marked, ...job }).pid]),
+  );
+  const before = start(["sleep", "1000"], { [MARK]: value, TEST_JOB: "8" }).pid;
+  await eventually("their environments", () => Object.values(of).every((pid) => showsMark(pid)) && showsMark(before));
+  const anchored = { mark: { name: MARK, value, anchor: { now: "TEST_JOB", origin: "TEST_ORIGIN" } } };
+  const found = howOf(findMembers(query(root, anchored)));
+  expect(found).toMatchObject({ [of.same ?? 0]: "mark", [before]: "mark" });
+  expect(Object.keys(found)).not.toContain(String(of.other));
+  expect(Object.keys(found)).not.toContain(String(of.none));
+  // What the attempt itself has started stays its own, whatever it calls itself.
+  const roots = [root, of.other ?? 0];
+  expect(howOf(findMembers(query(root, { ...anchored, roots })))).toMatchObject({ [of.other ?? 0]: "root" });
+});
+
+function showsMark(pid: number): boolean {
+  const read = readEnvironment(pid);
+  return read !== "unreadable" && read(MARK) === value;
+}
+
 it("finds what has left session and parents by its mark", async () => {
   const [root, stray = 0] = await family(`setsid bash -c 'setsid sleep 1000 & echo $! >> $PIDS' & wait; sleep 1000`, 1);
   await eventually(

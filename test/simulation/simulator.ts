@@ -139,7 +139,7 @@ export class Simulator {
       replace: (path, content) =>
         this.operation(actor, () => {
           if (/(claim|started|go|exited|settled)\.json$/.test(path)) this.violate(`${path} was replaced`);
-          this.put(path, content);
+          this.put(path, typeof content === "string" ? content : Buffer.from(content).toString());
         }),
       append: (path, content) => this.operation(actor, () => this.put(path, (files.get(path) ?? "") + content)),
       makeFolder: (path) => this.operation(actor, () => this.put(`${path}/`, "")),

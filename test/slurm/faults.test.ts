@@ -19,13 +19,18 @@ interface Answers {
   readonly nodes?: Ran;
 }
 
-function schedulerWith(answers: Answers | (() => Answers), clock = { monotonicMs: () => 0 }) {
+function schedulerWith(
+  answers: Answers | (() => Answers),
+  clock = { monotonicMs: () => 0 },
+  trustedBy: string | null = null,
+) {
   const calls: string[][] = [];
   const scheduler = slurmScheduler({
     environment: { PATH: "/bin" },
     clock: { nowMs: () => 0, ...clock },
     ownerUid: 1001,
     pollMs: 30_000,
+    trustedBy,
     ownTracking: () => ({ tracking: "other", cgroup: null }),
     async run(program, args) {
       calls.push([program, ...args]);
@@ -316,6 +321,27 @@ it("falls back on the environment when the controller does not tell about the ow
   expect(await scheduler.here({ ...environment, SLURM_JOB_END_TIME: "1796061359" })).toMatchObject({
     limitEndAtMs: 1_796_061_359_000,
   });
+});
+
+it("says whose word an end or an absence is where the site trusts its scheduler, and of nothing else", async () => {
+  const at = "/etc/stint.yaml:3";
+  const ended = { sacct: said(accounting("17", "COMPLETED", "0:0", "n3", ["batch|COMPLETED|0:0"])) };
+  for (const [answers, kind] of [
+    [ended, "over"],
+    [{}, "absent"],
+    [{ squeue: said(queueRow("17", "RUNNING")) }, "active"],
+    [{ squeue: NO_ANSWER }, "unreachable"],
+  ] as const) {
+    const seen = async (trustedBy: string | null) => {
+      const { scheduler } = schedulerWith(answers, undefined, trustedBy);
+      return (await scheduler.observe(["slurm/c/17"])).get("slurm/c/17");
+    };
+    const plain = await seen(null);
+    expect(plain).toMatchObject({ kind });
+    expect(plain).not.toHaveProperty("trustedBy");
+    const counts = kind === "over" || kind === "absent";
+    expect(await seen(at)).toEqual(counts ? { ...plain, trustedBy: at } : plain);
+  }
 });
 
 function submission() {

@@ -1,11 +1,11 @@
 /** The batch script, run by a real bash with programs in the places of node and runner. */
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, describe, expect, it } from "vitest";
-import { parseRuntimeFailed, RUNTIME_FAILED, scriptText } from "../../src/slurm/index.ts";
+import { parseRuntimeFailed, RUNTIME_FAILED, scriptText, submitterScriptText } from "../../src/slurm/index.ts";
 
 const root = mkdtempSync(join(tmpdir(), "stint-script-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -167,5 +167,35 @@ describe("the batch script", () => {
     attempt.child.kill("SIGTERM");
     expect((await attempt.end).status).toBe(143);
     expect(existsSync(join(attempt.folder, RUNTIME_FAILED))).toBe(false);
+  });
+});
+
+describe("the batch script of a submitter", () => {
+  const write = (name: string, node: string): string => {
+    const folder = join(root, name);
+    mkdirSync(folder);
+    const runner = join(root, `submitter ${++count}.mjs`);
+    writeFileSync(runner, "console.log(JSON.stringify([process.pid, ...process.argv.slice(2)]));\n");
+    const script = join(folder, "script.sh");
+    writeFileSync(script, submitterScriptText({ node, runner, folder, nodeFlags: ["--max-old-space-size=64"] }));
+    return script;
+  };
+  const run = (script: string) =>
+    spawnSync("/bin/bash", [script], {
+      env: { PATH: process.env.PATH ?? "", SLURMD_NODENAME: "n1" },
+      encoding: "utf8",
+    });
+
+  it.each(["s ' 1", "s $x %j"])("becomes the runner itself, so that signals reach it, with the folder %j", (name) => {
+    const script = write(name, process.execPath);
+    const { pid, status, stdout } = run(script);
+    expect(status).toBe(0);
+    expect(JSON.parse(stdout)).toEqual([pid, "submitter", join(root, name)]);
+  });
+
+  it("says where node is missing", () => {
+    const { status, stderr } = run(write("s3", "/nowhere/node"));
+    expect(status).toBe(127);
+    expect(stderr).toContain("the submitter could not be started on n1");
   });
 });

@@ -16,9 +16,12 @@ import {
   memoryBytes,
   nodesReportedEnd,
   nodesTogether,
+  parseAssociations,
   parseConfig,
   parseExitStatus,
   parseNodes,
+  parsePartitions,
+  parseQos,
   parseSacct,
   parseSbatch,
   parseSqueue,
@@ -51,6 +54,7 @@ describe("squeue", () => {
       submitAtMs: utc("20:20:01"),
       startAtMs: utc("20:20:02"),
       endAtMs: utc("20:20:03"),
+      timeLimit: "30:00",
       nodeList: "n1",
       partition: "main",
       account: "lab",
@@ -173,6 +177,20 @@ describe("states", () => {
   });
 });
 
+describe("sacctmgr", () => {
+  it("reads limits, and takes an empty field for none", () => {
+    expect(parseAssociations("lab||4||1-00:00:00|normal\nguests|short|||| \n")).toMatchObject([
+      { account: "lab", partition: "", maxJobs: 4, maxSubmit: null, maxWallMs: 86_400_000, defaultQos: "normal" },
+      { account: "guests", partition: "short", maxJobs: null, maxSubmit: null, maxWallMs: null },
+    ]);
+    expect(parseQos("normal|2||\nlong||10|7-00:00:00\n")).toEqual([
+      { name: "normal", maxSubmitPerUser: 2, maxJobsPerUser: null, maxWallMs: null },
+      { name: "long", maxSubmitPerUser: null, maxJobsPerUser: 10, maxWallMs: 604_800_000 },
+    ]);
+    expect(() => parseQos("sacctmgr: something else")).toThrow("expected 4");
+  });
+});
+
 describe("scontrol", () => {
   it("reads the configuration", () => {
     expect(parseConfig(fixture("config.txt"))).toEqual({
@@ -182,12 +200,44 @@ describe("scontrol", () => {
       messageTimeoutMs: 10_000,
       minJobAgeMs: 10_000,
       tracking: "cgroup",
+      trackingType: "proctrack/cgroup",
+      accounting: true,
+      requeues: true,
+      scrontab: false,
     });
     expect(parseConfig("ClusterName = x\nProctrackType = proctrack/linuxproc\n")).toMatchObject({
       killWaitMs: 30_000,
       tracking: "other",
+      accounting: false,
+    });
+    expect(parseConfig("ClusterName = x\nScronParameters = enable\nJobRequeue              = 0\n")).toMatchObject({
+      scrontab: true,
+      requeues: false,
     });
     expect(() => parseConfig("")).toThrow("ClusterName");
+  });
+
+  it("reads partitions", () => {
+    expect(parsePartitions(fixture("partitions.txt"))).toEqual([
+      {
+        name: "main",
+        isDefault: true,
+        state: "UP",
+        maxTimeMs: null,
+        defaultTimeMs: 1_800_000,
+        allowAccounts: "all",
+        allocNodes: "ALL",
+      },
+      {
+        name: "short",
+        isDefault: false,
+        state: "DRAIN",
+        maxTimeMs: 300_000,
+        defaultTimeMs: null,
+        allowAccounts: ["lab", "guests"],
+        allocNodes: "login[1-2]",
+      },
+    ]);
   });
 
   it("reads nodes, and puts them together", () => {

@@ -13,6 +13,8 @@ import {
 import { aliveHere } from "../../host/index.ts";
 import { commandText } from "../../spec/index.ts";
 import { isAtRest, isNothing, type JobOnFile } from "./job-on-file.ts";
+import { inQueue, queueAdvice, queueReason } from "./queue-state.ts";
+import { type SubmitterNow, submitterText } from "./submitter-status.ts";
 
 /**
  * - `running`: an application is (or is about to be) at work.
@@ -31,6 +33,8 @@ export interface StateInput {
   readonly settledStarted: Started | null;
   /** Pid of a process here that attends the chain; null: none. */
   readonly attendedBy: number | null;
+  /** Mode submitter: the one that lives or is queued; null: none is seen. */
+  readonly submitter: SubmitterNow | null;
   readonly nowMs: number;
   readonly nowMonotonicMs: number;
 }
@@ -54,7 +58,7 @@ export function stateOf(job: JobOnFile, input: StateInput, name: string): StateN
   for (const attempt of open) {
     if (isNothing(attempt)) continue;
     const now =
-      attempt.go?.what === "start" ? startedState(attempt, job, input, name) : queuedState(attempt, job, input);
+      attempt.go?.what === "start" ? startedState(attempt, job, input, name) : queuedState(attempt, job, input, name);
     // A running attempt is the news, whatever waits around it; else what waits lowest is what the chain waits for.
     if (now !== null && now.state !== "waiting") return now;
     waiting ??= now;
@@ -63,6 +67,13 @@ export function stateOf(job: JobOnFile, input: StateInput, name: string): StateN
   const last = settled?.number ?? null;
   if (input.settledStarted !== null && isHandingOver(input.settledStarted, input.seen))
     return waits(last, `attempt ${last} is handing over`, true);
+  const { submitter } = input;
+  if (submitter !== null)
+    return waits(
+      last,
+      `moved by ${submitterText(submitter, input.nowMs)}`,
+      submitter.phase === "queued" || submitter.phase === "running",
+    );
   if (input.attendedBy !== null) return waits(last, `attended by process ${input.attendedBy}`, false);
   return {
     state: "stranded",
@@ -93,7 +104,7 @@ function restOf(job: JobOnFile, name: string): StateNow {
   const stop = stopInForce(job.stops);
   const note = job.stops.lists[0]?.ruling?.note ?? null;
   const noted = (why: string): string => (stop === null || note === null ? why : `${why}: ${note}`);
-  const advice = (text: string): string => text.replaceAll("JOB", name);
+  const advice = (text: string): string => text.replaceAll("JOB", () => name);
   if (decision?.kind === "hold")
     return {
       state: "held",
@@ -140,7 +151,7 @@ function startedState(attempt: AttemptRecords, job: JobOnFile, input: StateInput
       mover: true,
     };
   if (lives) return waits(number, `attempt ${number} is ending`, true);
-  if (seen?.kind === "unreachable") return waits(number, `the scheduler can't be asked: ${seen.error}`, false);
+  if (seen?.kind === "unreachable") return waits(number, silence(number, seen.error), false);
   const answer = prove({
     attempt,
     seen,
@@ -160,7 +171,7 @@ function startedState(attempt: AttemptRecords, job: JobOnFile, input: StateInput
 }
 
 /** An attempt that is claimed or queued. Null: nobody stands behind it. */
-function queuedState(attempt: AttemptRecords, job: JobOnFile, input: StateInput): StateNow | null {
+function queuedState(attempt: AttemptRecords, job: JobOnFile, input: StateInput, name: string): StateNow | null {
   const { number, started, claim } = attempt;
   const waiting = (reason: string): StateNow => waits(number, reason, true);
   if (started !== null && aliveHere(started.body) === "alive") return waiting(`attempt ${number} waits for its turn`);
@@ -174,14 +185,24 @@ function queuedState(attempt: AttemptRecords, job: JobOnFile, input: StateInput)
     return waits(number, `attempt ${number} is being submitted on ${claim.by.host}`, false);
   }
   const seen = input.seen.get(ref);
-  if (seen?.kind === "unreachable") return waits(number, `the scheduler can't be asked: ${seen.error}`, false);
+  if (seen?.kind === "unreachable") return waits(number, silence(number, seen.error), false);
   if (seen?.kind !== "active" || neverStarts(seen)) return null;
   const begin = claim?.notBeforeMs ?? null;
   if (seen.phase === "pending" && begin !== null && begin > input.nowMs)
     return waiting(`attempt ${number} begins in ${Math.ceil((begin - input.nowMs) / 1000)} s (back-off)`);
+  const place = seen.phase === "pending" ? inQueue(number, seen, input.nowMs) : null;
+  if (place !== null) return { ...waiting(queueReason(place)), advice: queueAdvice(place, name) };
   const reason = seen.reason === null ? "" : ` (${seen.reason})`;
   if (seen.phase !== "pending") return waiting(`attempt ${number} is starting`);
   return waiting(`attempt ${number} is queued${reason}`);
+}
+
+/** What an unreachable answer says where the scheduler was left alone on purpose. */
+export const NOT_ASKED = "it was not asked";
+
+function silence(attempt: number, error: string): string {
+  if (error === NOT_ASKED) return `attempt ${attempt} is on file; the scheduler was not asked`;
+  return `the scheduler can't be asked: ${error}`;
 }
 
 function isHandingOver(started: Started, seen: ReadonlyMap<Ref, Seen>): boolean {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import {
+  type AttemptRecords,
   type Claim,
   EMPTY_CARRY,
   type JobSpec,
@@ -32,6 +33,7 @@ function job(parts: Partial<JobOnFile>): JobOnFile {
     state: { settled: null, open: [] },
     lastRan: null,
     notStarted: null,
+    submitters: [],
     ...parts,
   };
 }
@@ -64,6 +66,7 @@ const look = (what: JobOnFile, input: Partial<StatusInput> = {}) =>
       firstProgress: null,
       settledStarted: null,
       attendedBy: null,
+      submitter: null,
       nowMs: 1_000_000,
       nowMonotonicMs: 1_000_000,
       ...input,
@@ -128,6 +131,63 @@ describe("a successor that a body on another host has claimed and could not subm
   test("may be on its way for as long as a submit takes, but nobody is seen who moves it", () => {
     const now = look(claimed, { settledStarted: body, seen: new Map([[ref, over]]), nowMs: 60_000 });
     expect(now).toMatchObject({ state: "waiting", reason: "attempt 2 is being submitted on node7", mover: false });
+  });
+});
+
+describe("an attempt in the queue", () => {
+  const ref = "slurm/c/9";
+  const records = { started: null, go: null, exited: null, settled: null };
+  const claim = { ...frame, notBeforeMs: null, by: {} } as unknown as Claim;
+  const submitted = { ...frame, ref, cluster: "c", id: "9", atMs: 1_000 } as unknown as AttemptRecords["submitted"];
+  const queued = job({
+    spec: { ...spec, scheduler: "slurm" } as unknown as JobSpec,
+    state: { settled: null, open: [{ number: 1, claim, submitted, ...records }] },
+  });
+  const place = { id: "9", partition: "short", timeLimit: "10:00", account: "lab", qos: "normal" };
+  const waits = (reason: string | null, expectedStartAtMs: number | null = null) =>
+    look(queued, {
+      seen: new Map([
+        [
+          ref,
+          {
+            kind: "active",
+            phase: "pending",
+            reason,
+            limitEndAtMs: null,
+            queue: { ...place, sinceMs: 400_000, expectedStartAtMs },
+          },
+        ],
+      ]),
+    });
+
+  test("says that it will never start, and what to do", () => {
+    expect(waits("PartitionTimeLimit")).toMatchObject({
+      state: "waiting",
+      mover: true,
+      reason:
+        "attempt 1 is queued and will never start (PartitionTimeLimit): its limit of 10:00 is above what partition short allows",
+      advice:
+        "a shorter --limit, or another --partition (scontrol show partition short); a setting is changed by: stint resume sim OPTIONS",
+      queue: { attempt: 1, id: "9", code: "PartitionTimeLimit", chance: "will-never-start", waitedMs: 600_000 },
+    });
+  });
+
+  test("has no advice where only time is needed, and knows when it will start", () => {
+    expect(waits("Priority", 1_500_000)).toMatchObject({
+      reason: "attempt 1 is queued (Priority): jobs of higher priority are before it in partition short",
+      advice: null,
+      queue: { chance: "will-start", expectedStartAtMs: 1_500_000 },
+    });
+    expect(waits("Priority", 900_000).queue?.expectedStartAtMs).toBe(null);
+    expect(waits(null).reason).toBe("attempt 1 is queued: the scheduler has not looked at it yet");
+  });
+
+  test("shows an unknown reason as it is", () => {
+    expect(waits("NewReason, on n1")).toMatchObject({
+      reason: "attempt 1 is queued (NewReason, on n1)",
+      advice: null,
+      queue: { chance: "unknown" },
+    });
   });
 });
 

@@ -19,11 +19,15 @@ import {
 import type { JobPlace } from "../../journal/index.ts";
 import { type ChainState, type StateInput, type StateNow, stateOf } from "./chain-state.ts";
 import { isNothing, type JobOnFile } from "./job-on-file.ts";
+import { type QueueState, queueStateOf } from "./queue-state.ts";
+import type { SubmitterNow } from "./submitter-status.ts";
 
 export interface ChainStatus {
   /** `/user/name`. */
   readonly job: string;
   readonly folder: string;
+  /** The `.stint` folder that it lies in. */
+  readonly project: string;
   readonly state: ChainState;
   readonly reason: string | null;
   /** What a person should do; null: nothing. */
@@ -32,6 +36,8 @@ export interface ChainStatus {
   readonly attempt: number | null;
   /** A body, a guardian or a job in the scheduler that will move the chain is seen now. */
   readonly mover: boolean;
+  /** Mode submitter: the one that lives or is queued; null: none, or another mode. */
+  readonly submitter: SubmitterNow | null;
   /** Attempts whose application was allowed to start, the running one included. */
   readonly attempts: number;
   readonly progress: Progress;
@@ -54,12 +60,16 @@ export interface ChainStatus {
   readonly saves: Saves;
   /** Run time of all attempts together, the running one included, in ms. */
   readonly ranMs: number;
+  /** Of an attempt that nobody could testify for only the last sample is in `ranMs`, or nothing; `waitedMs` is then an upper bound. */
+  readonly ranIsLowerBound: boolean;
   /** All other time since submit, up to now or to the end of the chain, in ms: queue, hand-overs, back-off, holds. */
   readonly waitedMs: number | null;
   /** Run time still needed at the rate of progress so far, in ms; null: cannot be told. */
   readonly etaMs: number | null;
   /** CPU time of all settled attempts, in ms. */
   readonly cpuMs: number;
+  /** The lowest attempt that waits in the scheduler's queue, and why; null: none is seen there. */
+  readonly queue: QueueState | null;
 }
 
 export interface StatusInput extends StateInput {
@@ -86,7 +96,9 @@ export function statusOf(job: JobOnFile, input: StatusInput, name: string): Chai
   return {
     job: job.place.id,
     folder: job.place.folder,
+    project: job.place.stintFolder,
     ...current,
+    submitter: input.submitter,
     attempts: carry.attempts + (running === null ? 0 : 1),
     progress,
     total: job.spec.total,
@@ -102,9 +114,11 @@ export function statusOf(job: JobOnFile, input: StatusInput, name: string): Chai
     marginMs: running?.go?.what === "start" ? (running.go.marginMs ?? null) : null,
     saves: carry.recentSaves ?? NO_SAVES,
     ranMs,
+    ranIsLowerBound: carry.ranIsLowerBound === true,
     waitedMs: Math.max(0, (endedAtMs ?? input.nowMs) - job.submittedAtMs - ranMs),
     etaMs: endedAtMs !== null ? null : etaOf(progress, job.spec.total, input.firstProgress, ranMs),
     cpuMs: carry.cpuUserMs + carry.cpuSystemMs,
+    queue: queueStateOf(open, input.seen, input.nowMs),
   };
 }
 
@@ -144,27 +158,31 @@ function etaOf(progress: Progress, total: number | null, first: number | null, r
 
 /** A job that cannot be read, as a row among the others. */
 export function unreadableStatus(place: JobPlace, reason: string): ChainStatus {
-  return { ...EMPTY_STATUS, job: place.id, folder: place.folder, state: "unreadable", reason };
+  return { ...EMPTY_STATUS, ...whereOf(place), state: "unreadable", reason };
 }
 
 /** A job whose submit died before its specification was on file. */
 export function unfinishedStatus(place: JobPlace, name: string): ChainStatus {
   return {
     ...EMPTY_STATUS,
-    job: place.id,
-    folder: place.folder,
+    ...whereOf(place),
     state: "unfinished-submit",
     reason: "its submit did not come to its end, nothing was started",
     advice: `submit it again, or: stint rm ${name}`,
   };
 }
 
-const EMPTY_STATUS: Omit<ChainStatus, "job" | "folder"> = {
+function whereOf(place: JobPlace): Pick<ChainStatus, "job" | "folder" | "project"> {
+  return { job: place.id, folder: place.folder, project: place.stintFolder };
+}
+
+const EMPTY_STATUS: Omit<ChainStatus, "job" | "folder" | "project"> = {
   state: "unreadable",
   reason: null,
   advice: null,
   attempt: null,
   mover: false,
+  submitter: null,
   attempts: 0,
   progress: { state: "not-configured" },
   total: null,
@@ -180,7 +198,9 @@ const EMPTY_STATUS: Omit<ChainStatus, "job" | "folder"> = {
   marginMs: null,
   saves: NO_SAVES,
   ranMs: 0,
+  ranIsLowerBound: false,
   waitedMs: null,
   etaMs: null,
   cpuMs: 0,
+  queue: null,
 };

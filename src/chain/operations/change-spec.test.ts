@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseFlags, resolveSpec, settingFlags } from "../../spec/index.ts";
+import { parseFlags, parseSiteFile, resolveSpec, settingFlags } from "../../spec/index.ts";
 import { changeSpec, resumeFlags } from "./change-spec.ts";
 
 const onFile = spec([
@@ -31,6 +31,8 @@ function spec(args: readonly string[]) {
   return resolution.spec;
 }
 
+const submitterJob = spec(["--scheduler", "slurm", "--mode", "submitter"]);
+
 const change = (args: readonly string[]) =>
   changeSpec(onFile, parseFlags(args, resumeFlags, { positionals: "anywhere" }).given);
 
@@ -48,7 +50,7 @@ test("only what is given changes, and it keeps its origin", () => {
 
 test("the same value again changes nothing", () => {
   expect(change(["--limit", "10s"]).changed).toEqual([]);
-  expect(change([])).toEqual({ spec: onFile, origins: {}, changed: [] });
+  expect(change([])).toEqual({ spec: onFile, origins: {}, changed: [], notices: [] });
 });
 
 test("a limit below the margin on file is refused", () => {
@@ -80,12 +82,29 @@ test("every setting that resume offers can be laid over a specification", () => 
     "saved-exits": "75",
     "backoff.first": "1s",
     "backoff.max": "20m",
+    "submitter.limit": "9m",
+    "submitter.margin": "4s",
+    "submitter.mem": "9G",
+    "submitter.sbatch": "--gres=gpu:1",
   };
-  for (const { key, flags, placeholder } of resumeFlags) {
+  for (const { key, flags, placeholder, bare } of resumeFlags) {
     const value = samples[key] ?? (placeholder === "DURATION" ? "11s" : placeholder === "N" ? "7" : "other");
-    const { changed } = change([`${flags[0]}=${value}`]);
-    expect(changed, `${flags[0]}=${value}`).toEqual([key]);
+    const file = key.startsWith("submitter.") ? submitterJob : onFile;
+    const word = bare === "always" ? `${flags[0]}` : `${flags[0]}=${value}`;
+    const { given } = parseFlags([word], resumeFlags, { positionals: "anywhere" });
+    const { spec: now, changed } = changeSpec(file, given);
+    expect(JSON.stringify(now), word).not.toBe(JSON.stringify(file));
+    expect(changed, word).toEqual([key]);
   }
+});
+
+test("an option for sbatch takes the place of the same one, and the others stay", () => {
+  const gpus = { ...onFile, slurm: { ...onFile.slurm, memory: "4G", sbatch: ["--gres=gpu:1", "--ntasks=4"] } };
+  const over = (...args: string[]) =>
+    changeSpec(gpus, parseFlags(args, resumeFlags, { positionals: "anywhere" }).given).spec.slurm;
+  expect(over("--gres=gpu:2")).toMatchObject({ memory: "4G", sbatch: ["--ntasks=4", "--gres=gpu:2"] });
+  const perCpu = over("--mem-per-cpu=2G");
+  expect(perCpu).toMatchObject({ memory: null, sbatch: ["--gres=gpu:1", "--ntasks=4", "--mem-per-cpu=2G"] });
 });
 
 test("how progress is read can be corrected, and a rule that cannot be used is refused", () => {
@@ -93,4 +112,25 @@ test("how progress is read can be corrected, and a rule that cannot be used is r
   expect(now).toEqual({ ...onFile, checkpoint: { path: "s.txt", progress: { kind: "json", path: ".step" } } });
   expect(changed).toEqual(["checkpoint.progress"]);
   expect(() => change(["--progress", "json:step"])).toThrow(/begins with a dot/);
+});
+
+test("the site's rules count for what is changed, and its defaults for nothing", async () => {
+  const parsed = await parseSiteFile(
+    "caps: {ahead: 1, attempts: 5}\ndefaults: {limit: 1s, margin: 20s}",
+    "/etc/stint.yaml",
+  );
+  if (parsed.kind === "errors") throw new Error(parsed.errors.join("\n"));
+  const { given } = parseFlags(["--ahead", "9", "--limit", "8s"], resumeFlags, { positionals: "anywhere" });
+  const { spec: now, origins, notices } = changeSpec(onFile, given, parsed.site);
+  expect(now).toEqual({ ...onFile, ahead: 1, limitMs: 8_000 });
+  expect(notices).toEqual(["ahead 9 (flag --ahead) becomes 1: the site's rule (/etc/stint.yaml:1)"]);
+  expect(origins).toEqual({ limit: "flag --limit", ahead: "/etc/stint.yaml:1, the site's rule" });
+});
+
+test("settings of the submitter's job change in mode submitter alone", () => {
+  expect(() => change(["--submitter-mem", "1G"])).toThrow("submitter.mem: this job is in mode self");
+  const { given } = parseFlags(["--submitter-limit", "UNLIMITED"], resumeFlags, { positionals: "anywhere" });
+  expect(changeSpec(submitterJob, given).spec.submitter).toEqual({ ...submitterJob.submitter, limitMs: null });
+  const short = parseFlags(["--submitter-limit", "30s"], resumeFlags, { positionals: "anywhere" });
+  expect(() => changeSpec(submitterJob, short.given)).toThrow(/submitter.margin 1m \(on file\) is not below/);
 });

@@ -2,7 +2,14 @@
 import { checkProgressRule } from "../../checkpoint/index.ts";
 import type { JobSpec, Origins } from "../../core/index.ts";
 import { formatDuration } from "../../core/index.ts";
-import { type FlagOption, type FlagValues, resolveSpec, settingFlags } from "../../spec/index.ts";
+import {
+  DROPPED_KEY,
+  type FlagOption,
+  type FlagValues,
+  resolveSpec,
+  type SiteFile,
+  settingFlags,
+} from "../../spec/index.ts";
 import { StintError } from "./errors.ts";
 
 export interface ChangedSpec {
@@ -11,25 +18,29 @@ export interface ChangedSpec {
   readonly origins: Origins;
   /** Keys of what is different now. */
   readonly changed: readonly string[];
+  /** What the site's rules made of it, one line each. */
+  readonly notices: readonly string[];
 }
 
-const FIXED = new Set(["name", "command", "cwd", "checkpoint.path", "scheduler", "mode"]);
+const FIXED = new Set(["name", "command", "cwd", "checkpoint.path", "scheduler", "mode", DROPPED_KEY]);
+/** What counts until an attempt has run. */
+const FIRST = new Set(["begin", "slurm.dependency", "slurm.hold"]);
 
 /** What may change between two attempts of one job: everything but what makes it this job. */
-export const resumeFlags: readonly FlagOption[] = settingFlags.filter(
-  ({ key }) => !FIXED.has(key) && !key.startsWith("submitter."),
-);
+export const resumeFlags: readonly FlagOption[] = settingFlags.filter(({ key }) => !FIXED.has(key) && !FIRST.has(key));
 
 /** Throws StintError `usage` for values that cannot be read or do not go together (margin and limit). */
-export function changeSpec(onFile: JobSpec, flags: FlagValues): ChangedSpec {
+export function changeSpec(onFile: JobSpec, flags: FlagValues, site: SiteFile | null = null): ChangedSpec {
   const keys = new Set(resumeFlags.map((option) => option.key));
   const given: FlagValues = new Map([...flags].filter(([key]) => keys.has(key)));
-  if (given.size === 0) return { spec: onFile, origins: {}, changed: [] };
+  if (given.size === 0) return { spec: onFile, origins: {}, changed: [], notices: [] };
   const resolution = resolveSpec({
     flags: given,
     implied: impliedBy(onFile),
     environment: {},
     file: null,
+    // What is on file stands, so a site's defaults are no affair of a change; its rules are.
+    site: site === null ? null : { ...site, defaults: new Map() },
     command: ["true"],
     cwd: onFile.cwd,
     user: "me",
@@ -40,10 +51,11 @@ export function changeSpec(onFile: JobSpec, flags: FlagValues): ChangedSpec {
   if (resolution.kind === "errors") throw new StintError("usage", resolution.errors.join("\n"));
   const spec = overlay(onFile, resolution.spec, given);
   const origins = Object.fromEntries(
-    Object.entries(resolution.origins).filter(([, origin]) => origin.startsWith("flag ")),
+    Object.entries(resolution.origins).filter(([key, origin]) => origin.startsWith("flag ") || given.has(key)),
   );
   const changed = JSON.stringify(spec) === JSON.stringify(onFile) ? [] : [...given.keys()];
-  return { spec, origins, changed };
+  const notices = resolution.notices.filter((notice) => [...given.keys()].some((key) => notice.startsWith(`${key} `)));
+  return { spec, origins, changed, notices };
 }
 
 /** What the checks between settings need to know of the values that stay. */
@@ -51,6 +63,9 @@ function impliedBy(spec: JobSpec): ReadonlyMap<string, { readonly text: string; 
   const values: [string, string | null][] = [
     ["name", spec.name],
     ["scheduler", spec.scheduler],
+    ["mode", spec.mode],
+    ["submitter.limit", spec.submitter?.limitMs == null ? null : formatDuration(spec.submitter.limitMs)],
+    ["submitter.margin", spec.submitter === undefined ? null : formatDuration(spec.submitter.marginMs)],
     ["limit", spec.limitMs === null ? null : formatDuration(spec.limitMs)],
     ["margin", spec.marginMs === "auto" ? "auto" : formatDuration(spec.marginMs)],
     ["checkpoint.path", spec.checkpoint?.path ?? null],
@@ -85,6 +100,22 @@ const TAKERS: Readonly<Record<string, Taker>> = {
       ],
     },
   }),
+  // sbatch refuses two words on memory: the new one counts.
+  "slurm.mem": (now, file) => ({
+    slurm: { ...file.slurm, memory: now.slurm.memory, sbatch: file.slurm.sbatch.filter((word) => !isMemory(word)) },
+  }),
+  "slurm.sbatch": (now, file) => {
+    const given = new Set(now.slurm.sbatch.map(optionOf));
+    const kept = file.slurm.sbatch.filter((word) => !given.has(optionOf(word)));
+    const byMemory = now.slurm.sbatch.some(isMemory);
+    return {
+      slurm: {
+        ...file.slurm,
+        ...(byMemory ? { memory: null } : {}),
+        sbatch: [...kept.filter((word) => !byMemory || !isMemory(word)), ...now.slurm.sbatch],
+      },
+    };
+  },
   margin: (now) => ({ marginMs: now.marginMs }),
   ahead: (now) => ({ ahead: now.ahead }),
   "checkpoint.progress": (now, file) => {
@@ -97,6 +128,7 @@ const TAKERS: Readonly<Record<string, Taker>> = {
   total: (now) => ({ total: now.total }),
   output: (now, file) => ({ output: { ...file.output, stdout: now.output.stdout } }),
   error: (now, file) => ({ output: { ...file.output, stderr: now.output.stderr } }),
+  input: (now) => (now.input === undefined ? {} : { input: now.input }),
   env: (now, file) => ({ env: { ...file.env, ...now.env } }),
   "checkpoint.every": (now) => ({ checkpointEvery: now.checkpointEvery }),
   "kill-wait": (now) => ({ killWaitMs: now.killWaitMs }),
@@ -107,10 +139,19 @@ const TAKERS: Readonly<Record<string, Taker>> = {
   "backoff.max": (now) => ({ backoffMaxMs: now.backoffMaxMs }),
 };
 
+function optionOf(word: string): string {
+  return word.split("=", 1)[0] ?? word;
+}
+
+function isMemory(word: string): boolean {
+  return /^--mem-per-[cg]pu(=|$)/.test(word);
+}
+
 const UNLIMITED = "--time=UNLIMITED";
 
 const SECTIONS = {
   slurm: { mem: "memory" },
+  submitter: { mem: "memory", limit: "limitMs", margin: "marginMs" },
   budgets: { wall: "wallMs" },
   timing: {},
 } as const;
@@ -118,11 +159,12 @@ const SECTIONS = {
 /** `slurm.cpus-per-task` → `slurm.cpusPerTask`, `timing.poll` → `timing.pollMs`. Null: no such part of a specification. */
 function takerOf(key: string): Taker | null {
   const [section = "", name = ""] = key.split(".");
-  if (section !== "slurm" && section !== "budgets" && section !== "timing") return null;
+  if (section !== "slurm" && section !== "submitter" && section !== "budgets" && section !== "timing") return null;
   const renamed: Readonly<Record<string, string>> = SECTIONS[section];
   const camel = name.replaceAll(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
   const field = renamed[name] ?? (section === "timing" ? `${camel}Ms` : camel);
   return (now, file) => {
+    if (file[section] === undefined) throw new StintError("usage", `${key}: this job is in mode ${file.mode}`);
     const from = now[section] as unknown as Readonly<Record<string, unknown>>;
     if (!(field in from)) throw new StintError("usage", `${key} cannot be changed for a job that is on file`);
     return { [section]: { ...file[section], [field]: from[field] } };

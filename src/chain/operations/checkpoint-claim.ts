@@ -56,13 +56,21 @@ export async function claimCheckpoint(
  * Throws StintError `checkpoint-owned` when another job has the checkpoint and is not over, so that nothing is created in
  * vain. Only the claim itself decides.
  */
-export async function requireFreeCheckpoint(project: Project, spec: JobSpec, takenBy: string | null): Promise<void> {
+export async function requireFreeCheckpoint(
+  project: Project,
+  place: JobPlace,
+  spec: JobSpec,
+  takenBy: string | null,
+): Promise<void> {
   const owners = await ownerPlaceOf(project, spec);
   if (owners === null) return;
   const owner = await readOwner(project.folder, owners);
   if (owner.kind === "none" || owner.kind === "released") return;
   if (owner.kind === "unreadable")
     throw new StintError("checkpoint-owned", `the owner record ${owner.path} cannot be used: ${owner.why}`);
+  // The same submit, typed twice at once: the other one was quicker.
+  const home = await readRecord<Home>(project.folder, join(place.folder, "home.json"));
+  if (home !== null && home.uuid === owner.record.jobUuid) return;
   const judged = await judgeOwner(project)(owner.record);
   if (judged === "over" || (judged === "gone-folder" && takenBy !== null)) return;
   throw new StintError("checkpoint-owned", whyOwned(owner.record, judged, project));

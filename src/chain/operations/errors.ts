@@ -18,6 +18,8 @@ export const EXIT_STATUS = {
   /** The chain ended without being finished, or waits for a person. */
   ended: 1,
   usage: 2,
+  /** The site file cannot be used. */
+  site: 2,
   /** The same name with another command. */
   "command-differs": 2,
   /** The checkpoint cannot be used as it is. */

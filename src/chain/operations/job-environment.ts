@@ -15,4 +15,4 @@ export function environmentForJob(
   return definedVariables(outside, (name) => !OF_AN_ATTEMPT.test(name));
 }
 
-const OF_AN_ATTEMPT = /^STINT_(LOCAL_.*|MARK|JOB_ID|TASK_ID|ATTEMPT|DEADLINE|RESUME|RUNNER|DEBUG)$/;
+const OF_AN_ATTEMPT = /^STINT_(LOCAL_.*|MARK|MARK_JOB|JOB_ID|JOB_FOLDER|TASK_ID|ATTEMPT|DEADLINE|RESUME|RUNNER|DEBUG)$/;

@@ -1,7 +1,7 @@
 /** From what a person types to a job: `sim`, `sim/0`, `/ann/sim`, `last`. */
 import { join } from "node:path";
 import type { SpecRevision } from "../../core/index.ts";
-import { formatJobId, parseJobId } from "../../core/index.ts";
+import { formatJobId, parseJobId, quoteShell } from "../../core/index.ts";
 import { findJobs, type JobPlace, jobPlace, readRecord } from "../../journal/index.ts";
 import { nearest } from "../../spec/index.ts";
 import { StintError } from "./errors.ts";
@@ -31,6 +31,11 @@ export async function findJob(project: Project, text: string): Promise<JobPlace>
 export function shortName(project: Project, id: string): string {
   const own = `/${project.user}/`;
   return id.startsWith(own) ? id.slice(own.length) : id;
+}
+
+/** The same as a word of a command that a person may copy into a shell. */
+export function shellName(project: Project, id: string): string {
+  return quoteShell(shortName(project, id));
 }
 
 async function newestJob(project: Project): Promise<JobPlace> {

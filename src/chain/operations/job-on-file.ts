@@ -12,17 +12,22 @@ import {
   type SpecRevision,
   type Started,
   type Stops,
+  type SubmitterRecords,
   standingDecision,
   stopInForce,
+  submitterRef,
 } from "../../core/index.ts";
 import type { Folder } from "../../host/index.ts";
 import {
+  attemptNumbers,
   attemptPlace,
   type JobPlace,
+  JournalError,
   padded,
   readRecord,
   readSpec,
   readStops,
+  readSubmitters,
   readTask,
   type TaskState,
   taskPlace,
@@ -40,11 +45,16 @@ export interface JobOnFile {
   readonly lastRan: TaskState["settled"];
   /** Why the application of that attempt could not be started at all; null: it could, or nobody is asked to look. */
   readonly notStarted: string | null;
+  /** Mode submitter: from the newest started one upwards. */
+  readonly submitters: readonly SubmitterRecords[];
 }
 
-/** Reads a job's records. Null: its submit never came to its end. Throws JournalError. */
+/**
+ * Reads a job's records. Null: its submit never came to its end, and nothing was ever claimed. Throws JournalError, also where
+ * attempts are on file and the specification that they ran by is not: that job may be running.
+ */
 export async function readJob(folder: Folder, place: JobPlace): Promise<JobOnFile | null> {
-  const found = await newestRevision(folder, place);
+  const found = (await newestRevision(folder, place)) ?? (await revisionOfAttempts(folder, place));
   if (found === null) return null;
   const state = await readTask(folder, taskPlace(place, 0));
   // A finished chain stays finished whatever anybody wishes: most jobs of a long list need no look at their stops.
@@ -54,7 +64,8 @@ export async function readJob(folder: Folder, place: JobPlace): Promise<JobOnFil
   const { spec } = found.revision;
   const lastRan = await newestThatRan(folder, place, state.settled);
   const notStarted = finished ? null : await whyNotStarted(folder, place, lastRan);
-  return { place, spec, revision, submittedAtMs, stops, state, lastRan, notStarted };
+  const submitters = finished || spec.mode !== "submitter" ? [] : await readSubmitters(folder, place);
+  return { place, spec, revision, submittedAtMs, stops, state, lastRan, notStarted, submitters };
 }
 
 /** Over or held by its newest settlement, with nothing left above it: no process and no scheduler need be asked. */
@@ -70,7 +81,8 @@ export function isAtRest(job: JobOnFile): boolean {
 export function refsOf(job: JobOnFile): readonly Ref[] {
   const refs = job.state.open.map(refOf);
   const settledRef = job.state.settled?.record.evidence.ref ?? null;
-  return [...refs, settledRef].filter((ref): ref is Ref => ref !== null);
+  const submitters = job.submitters.filter(({ ended }) => ended === null).map(submitterRef);
+  return [...refs, settledRef, ...submitters].filter((ref): ref is Ref => ref !== null);
 }
 
 /** Withdrawn, or a folder without a claim: nothing that could move or run. */
@@ -126,6 +138,23 @@ async function newestRevision(
   if (!existsSync(`${place.folder}/spec/${padded(2)}.json`)) return { number: 1, revision, submittedAtMs };
   const newest = await readSpec(folder, place);
   return { number: newest?.number ?? 1, revision: newest?.revision ?? revision, submittedAtMs };
+}
+
+/** A specification comes before the first claim: one that is still not there when attempts are was lost. */
+async function revisionOfAttempts(folder: Folder, place: JobPlace): ReturnType<typeof newestRevision> {
+  if (!(await hasAttempts(folder, place))) return null;
+  // The submit may just have made both.
+  const found = await newestRevision(folder, place);
+  if (found !== null) return found;
+  const path = join(place.folder, "spec", `${padded(1)}.json`);
+  const what = existsSync(path) ? "is empty" : "is missing";
+  throw new JournalError("damaged", path, `${path} ${what}, yet attempts are on file: put it back from a backup`);
+}
+
+async function hasAttempts(folder: Folder, place: JobPlace): Promise<boolean> {
+  for (const index of (await folder.list(join(place.folder, "tasks"))) ?? [])
+    if (/^\d+$/.test(index) && (await attemptNumbers(folder, taskPlace(place, Number(index)))).length > 0) return true;
+  return false;
 }
 
 const NO_STOPS: Stops = { lists: [], words: new Map() };

@@ -1,9 +1,11 @@
 /** The real world of each job that this process works on: one per job, since a driver must remember what it watched. */
 import { join } from "node:path";
 import type { JobSpec } from "../../core/index.ts";
-import { attemptPlace, type JobPlace, taskPlace } from "../../journal/index.ts";
+import { realClock } from "../../host/index.ts";
+import { attemptPlace, type JobPlace, submitterPlace, taskPlace } from "../../journal/index.ts";
 import { sbatchArguments } from "../../slurm/index.ts";
-import { openWorld, scriptFor } from "../open-world.ts";
+import { openWorld, scriptFor, submitterScriptFor } from "../open-world.ts";
+import { submitterJob, submitterName } from "../submitters.ts";
 import type { World } from "../world.ts";
 import type { Project } from "./project.ts";
 
@@ -32,14 +34,61 @@ export function firstScript(place: JobPlace, spec: JobSpec): string {
 
 /** The command that hands the first attempt over, word by word, without a job folder being there. */
 export function firstHandOver(place: JobPlace, spec: JobSpec): readonly string[] {
-  const { folder } = attemptPlace(taskPlace(place, 0), 1);
+  const script = join(attemptPlace(taskPlace(place, 0), 1).folder, "script.sh");
+  return spec.scheduler === "local" ? ["/bin/sh", script] : handOver(place, spec, 1);
+}
+
+/** The same for the successors that are kept queued behind it. */
+export function successorHandOvers(place: JobPlace, spec: JobSpec): readonly (readonly string[])[] {
+  if (spec.scheduler === "local") return [];
+  return Array.from({ length: spec.ahead }, (_, index) => handOver(place, spec, index + 2));
+}
+
+function handOver(place: JobPlace, spec: JobSpec, number: number): readonly string[] {
+  const { folder } = attemptPlace(taskPlace(place, 0), number);
+  const { name: jobName, slurm, limitMs, untilFirstRun } = spec;
+  // Successors are queued when the first one runs.
+  const wishes = number === 1 ? untilFirstRun : undefined;
+  const beginAtMs = wishes?.beginAtMs ?? null;
+  const words = sbatchArguments({
+    script: join(folder, "script.sh"),
+    attemptFolder: folder,
+    jobName,
+    slurm,
+    limitMs,
+    delayMs: beginAtMs === null ? null : beginAtMs - realClock.nowMs(),
+    dependency: wishes?.dependency ?? null,
+    hold: wishes?.hold === true,
+    after: Array.from({ length: number - 1 }, (_, index) => `JOB${index + 1}`),
+  });
+  return ["sbatch", ...words];
+}
+
+/** The same for the first submitter, and its script; null: the job is in another mode. */
+export function firstSubmitter(
+  place: JobPlace,
+  spec: JobSpec,
+): { readonly handOver: readonly string[]; readonly script: string } | null {
+  if (spec.submitter === undefined) return null;
+  const submitter = submitterPlace(place, 1);
+  const handOver = sbatchOf(submitter.folder, submitterName(spec), submitterJob(spec, spec.submitter));
+  return { handOver, script: submitterScriptFor(submitter, spec) };
+}
+
+function sbatchOf(folder: string, jobName: string, { slurm, limitMs }: JobSpec): readonly string[] {
   const script = join(folder, "script.sh");
-  if (spec.scheduler === "local") return ["/bin/sh", script];
-  const { name: jobName, slurm, limitMs } = spec;
-  return [
-    "sbatch",
-    ...sbatchArguments({ script, attemptFolder: folder, jobName, slurm, limitMs, delayMs: null, after: [] }),
-  ];
+  const job = {
+    script,
+    attemptFolder: folder,
+    jobName,
+    slurm,
+    limitMs,
+    delayMs: null,
+    dependency: null,
+    hold: false,
+    after: [],
+  };
+  return ["sbatch", ...sbatchArguments(job)];
 }
 
 function debugLog(line: string): void {

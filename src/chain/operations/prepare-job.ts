@@ -1,23 +1,23 @@
-/** From the words of a command line to one resolved job: flags, environment, spec file or command. Creates nothing. */
-import { accessSync, closeSync, constants, existsSync, openSync, readSync, statSync } from "node:fs";
-import { extname, join, resolve } from "node:path";
+/** From the words of a command line to one resolved job: flags, environment, spec file, batch script or command. Creates nothing. */
+import { existsSync, statSync } from "node:fs";
+import { resolve } from "node:path";
 import { checkProgressRule, jsonRuleWords } from "../../checkpoint/index.ts";
-import { type JobSpec, type Origins, quoteShell } from "../../core/index.ts";
-import { errorCode, findProgram } from "../../host/index.ts";
+import type { JobSpec, Origins } from "../../core/index.ts";
+import { findProgram, realClock } from "../../host/index.ts";
 import {
   type FlagOption,
   type FlagValues,
-  MOST_SPEC_BYTES,
   parseFlags,
-  parseSpecFile,
   refusedFlags,
   resolveSpec,
-  type SpecFile,
   settingFlags,
   withAllocation,
 } from "../../spec/index.ts";
+import { loadSite } from "../site.ts";
 import { allocationHere } from "./allocation-here.ts";
 import { StintError } from "./errors.ts";
+import { jobSource, usage, usageError } from "./job-source.ts";
+import { parentHere } from "./parent-job.ts";
 import { currentUser, type Where } from "./project.ts";
 import { findRuntime, type RuntimeBundle } from "./runtime-bundle.ts";
 
@@ -31,12 +31,16 @@ export interface PrepareInput extends Where {
 }
 
 export interface PreparedJob {
-  /** `/user/name`. */
+  /** `/user/name`; inside an attempt that of a child of its job. */
   readonly job: string;
   readonly spec: JobSpec;
   readonly origins: Origins;
   /** One line each, to be shown: what the environment set, and what was given and is not used. */
   readonly notices: readonly string[];
+  /** One line each, to be shown: what will not do what was expected. */
+  readonly warnings: readonly string[];
+  /** The batch script's content, where the job is one: for submitJob, which keeps a copy. */
+  readonly script?: Uint8Array;
   /** All flags as given, the command's own among them. */
   readonly given: FlagValues;
   readonly runtime: RuntimeBundle;
@@ -48,7 +52,7 @@ export async function prepareJob(input: PrepareInput): Promise<PreparedJob> {
   const rules = { refused: refusedFlags, hint: "see --help; an option of sbatch goes behind --sbatch-arg" };
   const first = parseFlags(input.args, options, { positionals: "first-ends", ...rules });
   refuse(first.errors);
-  const source = await sourceOf(input, first.positionals, first.command);
+  const source = await jobSource(input, first.positionals, first.command);
   let { given } = first;
   if (source.kind === "spec" && first.positionals.length > 1) {
     // Behind a spec file options may go on; behind a script all words are the script's own.
@@ -62,14 +66,18 @@ export async function prepareJob(input: PrepareInput): Promise<PreparedJob> {
     given = all.given;
   }
   const runtime = findRuntime(input.environment);
+  const site = await loadSite(input.environment);
+  if (site.kind === "errors") throw new StintError("site", site.errors.join("\n"));
   const resolution = resolveSpec({
     flags: onlySettings(given),
     ...(input.implied === undefined ? {} : { implied: input.implied }),
     environment: input.environment,
     file: source.kind === "spec" ? source.file : null,
+    site: site.kind === "site" ? site.site : null,
     command: source.kind === "argv" ? source.argv : null,
-    ...(source.kind === "argv" && source.script !== null ? { script: source.script } : {}),
+    batch: source.kind === "batch" ? source.batch : null,
     cwd: input.cwd,
+    nowMs: realClock.nowMs(),
     user: currentUser(),
     here: {
       insideAllocation: insideAllocation(input.environment),
@@ -82,15 +90,26 @@ export async function prepareJob(input: PrepareInput): Promise<PreparedJob> {
   refuse(notYet(resolution.spec, resolution.origins));
   // A job for Slurm itself asks nobody here.
   const around = resolution.spec.scheduler === "local" ? await allocationHere(input.environment) : null;
+  const parent = parentHere(input);
   const bounded = withAllocation(resolution.spec, resolution.origins, around);
   const notices = [
-    ...(source.kind === "argv" ? source.notices : []),
+    ...(source.kind === "batch" ? source.notices : []),
     ...resolution.notices,
     ...blindLimit(resolution.spec),
     ...likelyJson(resolution.spec, resolution.origins),
     ...bounded.notices,
+    ...(parent.kind === "lost" ? [`${parent.why}: this is submitted as a job of its own, not as a child`] : []),
   ];
-  return { job: resolution.job, spec: bounded.spec, origins: bounded.origins, notices, given, runtime };
+  return {
+    job: parent.kind === "parent" ? `${parent.place.id}/${bounded.spec.name}` : resolution.job,
+    spec: bounded.spec,
+    origins: bounded.origins,
+    notices,
+    warnings: [...(source.kind === "batch" ? source.warnings : []), ...resolution.warnings],
+    given,
+    runtime,
+    ...(source.kind === "batch" ? { script: source.content } : {}),
+  };
 }
 
 /** What the specification allows and this version can't do, or what only the checkpoint's reader can judge. */
@@ -100,8 +119,6 @@ function notYet(spec: JobSpec, origins: Origins): readonly string[] {
   if (rule !== null) errors.push(`${labelOf("checkpoint.progress", origins)}: ${rule}`);
   // It is the same folder on all nodes; without it every attempt would fail at its start.
   if (!isFolder(spec.cwd)) errors.push(`${labelOf("cwd", origins)}: there is no folder ${spec.cwd}`);
-  if (spec.mode === "submitter")
-    errors.push("mode submitter is not there in this version: leave --mode out, the chain then moves itself");
   return errors;
 }
 
@@ -109,7 +126,7 @@ function notYet(spec: JobSpec, origins: Origins): readonly string[] {
 function labelOf(key: string, origins: Origins): string {
   const origin = origins[key] ?? "default";
   const [, name] = /^(?:flag|environment) (\S+)$/.exec(origin) ?? [];
-  return name ?? (/:\d+:\d+$/.test(origin) ? `${origin}: ${key}` : key);
+  return name ?? (/:\d+(:\d+)?$/.test(origin) ? `${origin}: ${key}` : key);
 }
 
 function isFolder(path: string): boolean {
@@ -135,128 +152,6 @@ function likelyJson({ checkpoint, cwd }: JobSpec, origins: Origins): readonly st
   return [`${checkpoint.path} will be read as one number; if it holds JSON: ${jsonRuleWords(null)}`];
 }
 
-type Source =
-  | { readonly kind: "none" }
-  | { readonly kind: "spec"; readonly file: SpecFile }
-  | {
-      readonly kind: "argv";
-      readonly argv: readonly string[];
-      readonly script: string | null;
-      readonly notices: readonly string[];
-    };
-
-async function sourceOf(
-  where: Where,
-  positionals: readonly string[],
-  command: readonly string[] | null,
-): Promise<Source> {
-  const [name, ...rest] = positionals;
-  if (name === undefined) {
-    if (command === null) return { kind: "none" };
-    if (command.length === 0) usage("there is no command behind --");
-    requireWords(where, command);
-    return { kind: "argv", argv: command, script: null, notices: [] };
-  }
-  const text = readText(where, name, rest);
-  // What kind of input it is, its content says, not its ending.
-  if (text.startsWith("#!")) return scriptSource(where, name, rest, text);
-  if (text.includes("\0")) usage(`${name} is a program; write it behind --: -- ${dotted(name)} …`);
-  const program = PROGRAMS[extname(name).toLowerCase()];
-  const asCommand = (by: string): string =>
-    `${name} is no spec; a command goes behind --: -- ${[by, name, ...rest].join(" ")}`;
-  if (program !== undefined) usage(asCommand(program));
-  const parsed = await parseSpecFile(text, name);
-  if (parsed.kind === "errors") {
-    const isSpec = SPEC_NAME.test(name) || !parsed.errors.some((error) => error.includes("expected a map of settings"));
-    throw isSpec ? usageError(parsed.errors) : new StintError("usage", asCommand("PROGRAM"));
-  }
-  if (parsed.file.values.size === 0 && (where.environment.APP_CMD ?? "") === "")
-    usage(`${name} is empty: it needs at least command:`);
-  return { kind: "spec", file: parsed.file };
-}
-
-const SPEC_NAME = /\.(ya?ml|json)$/i;
-
-/** Who runs a file of that ending which does not say it itself by a `#!` line. */
-const PROGRAMS: Readonly<Record<string, string>> = {
-  ".py": "python3",
-  ".sh": "bash",
-  ".r": "Rscript",
-  ".jl": "julia",
-  ".pl": "perl",
-  ".rb": "ruby",
-  ".js": "node",
-  ".mjs": "node",
-  ".lua": "lua",
-};
-
-/** One argument with blanks in it that names no file was meant as several words, or for a shell. */
-function requireWords(where: Where, command: readonly string[]): void {
-  const [only = "", ...more] = command;
-  if (more.length > 0 || !/\S\s+\S/.test(only) || existsSync(resolve(where.cwd, only))) return;
-  const meant = /[|&;<>$`*?(){}'"\\\n]/.test(only)
-    ? `for a shell: -- bash -c ${quoteShell(only)}`
-    : `without quotes: -- ${only}`;
-  usage(`there is no program named ${quoteShell(only)}; ${meant}`);
-}
-
-function scriptSource(where: Where, name: string, rest: readonly string[], text: string): Source {
-  const path = resolve(where.cwd, name);
-  const program = isExecutable(path) ? [] : interpreterOf(text);
-  if (program.length === 0 && !isExecutable(path))
-    usage(`${name} is not executable and its first line names no interpreter: chmod +x ${name}, or: -- bash ${name}`);
-  const directives = /^#SBATCH\b/m.test(text)
-    ? [`${name} is run as a command: its #SBATCH lines are not read by this version, give their options as flags`]
-    : [];
-  return { kind: "argv", argv: [...program, path, ...rest], script: path, notices: directives };
-}
-
-/** The program of a `#!` line, and what stands behind it as one argument, as the kernel reads it. Empty: none is named. */
-function interpreterOf(text: string): readonly string[] {
-  const [, program, argument] = /^#![ \t]*(\S+)[ \t]*([^\r\n]*)/.exec(text) ?? [];
-  if (program === undefined) return [];
-  return argument === undefined || argument.trim() === "" ? [program] : [program, argument.trim()];
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function readText(where: Where, name: string, rest: readonly string[]): string {
-  const path = resolve(where.cwd, name);
-  try {
-    if (statSync(path).isDirectory()) usage(`${name} is a folder; give a spec file, or a command behind --`);
-    return readBeginning(path, MOST_SPEC_BYTES + 1);
-  } catch (error) {
-    if (error instanceof StintError) throw error;
-    if (errorCode(error) !== "ENOENT" && errorCode(error) !== "ENOTDIR")
-      throw new StintError("usage", `cannot read ${name}: ${errorCode(error) ?? String(error)}`);
-    const inPath = findProgram(name, where.environment.PATH ?? "");
-    const words = [name, ...rest].join(" ");
-    const hint = inPath === null && !name.endsWith("ml") ? "" : ` (a command goes behind --: -- ${words})`;
-    usage(`there is no file ${join(where.cwd, name)}${hint === "" ? "; a command goes behind --" : hint}`);
-  }
-}
-
-/** A script or program may be of any size, and a spec that is longer is refused. A pipe works too. */
-function readBeginning(path: string, mostBytes: number): string {
-  const buffer = Buffer.alloc(mostBytes);
-  const file = openSync(path, "r");
-  try {
-    let filled = 0;
-    for (let got = -1; got !== 0 && filled < mostBytes; filled += got)
-      got = readSync(file, buffer, filled, mostBytes - filled, null);
-    return buffer.toString("utf8", 0, filled);
-  } finally {
-    closeSync(file);
-  }
-}
-
 function insideAllocation(environment: Readonly<Record<string, string | undefined>>): "local-only" | "slurm" | null {
   if ((environment.SLURM_JOB_ID ?? "") !== "") return "slurm";
   return (environment.STINT_TASK_ID ?? "") !== "" ? "local-only" : null;
@@ -269,18 +164,6 @@ function onlySettings(given: FlagValues): FlagValues {
   return new Map([...given].filter(([key]) => SETTING_KEYS.has(key)));
 }
 
-function dotted(name: string): string {
-  return name.includes("/") ? name : `./${name}`;
-}
-
 function refuse(errors: readonly string[]): void {
   if (errors.length > 0) throw usageError(errors);
-}
-
-function usageError(errors: readonly string[]): StintError {
-  return new StintError("usage", errors.join("\n"));
-}
-
-function usage(message: string): never {
-  throw new StintError("usage", message);
 }

@@ -4,7 +4,7 @@ import { userInfo } from "node:os";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { quoteCommand, suggestName } from "../../core/index.ts";
 import { blockingFolder, errorCode, type Folder } from "../../host/index.ts";
-import type { JobPlace } from "../../journal/index.ts";
+import { type JobPlace, placeOfJobFolder } from "../../journal/index.ts";
 import { StintError } from "./errors.ts";
 
 /** Where an operation is asked for. */
@@ -24,12 +24,17 @@ export interface Project {
 }
 
 /**
- * The project of a folder: the nearest `.stint` upwards, or what `STINT_DIR` names. Null: none is there. Throws StintError
+ * The project of a folder: what `STINT_DIR` names, else that of the attempt that this is typed in, else the nearest `.stint`
+ * upwards. Null: none is there. Throws StintError
  * `usage` where `STINT_DIR` names what can never be one.
  */
 export function findProject(where: Where): Project | null {
-  const stintFolder = stintFolderOf(where);
-  return isFolder(stintFolder) ? projectAt(stintFolder) : null;
+  return projectAt(stintFolderOf(where));
+}
+
+/** The project with this `.stint` folder; null: no such folder is there. */
+export function projectAt(stintFolder: string): Project | null {
+  return isFolder(stintFolder) ? theProject(stintFolder) : null;
 }
 
 /** As findProject; throws StintError `no-such-job` when there is none. */
@@ -47,7 +52,7 @@ export function requireProject(where: Where): Project {
 
 /** The project that a submit belongs to: the one that is there, else one to be made in the current folder. Makes nothing. */
 export function projectForSubmit(where: Where): Project {
-  return findProject(where) ?? projectAt(stintFolderOf(where));
+  return findProject(where) ?? theProject(stintFolderOf(where));
 }
 
 /** The user's name as the first part of a job's id. Falls back to the uid where the system knows no name. */
@@ -87,13 +92,15 @@ export function requireOwnJob(job: JobPlace): void {
   requireOwn(existsSync(job.folder) ? job.folder : job.stintFolder);
 }
 
-function projectAt(stintFolder: string): Project {
+function theProject(stintFolder: string): Project {
   return { stintFolder, folder: blockingFolder(), user: currentUser() };
 }
 
 function stintFolderOf({ cwd, environment }: Where): string {
   const named = environment.STINT_DIR ?? "";
   if (named !== "") return usableFolder(named, isAbsolute(named) ? resolve(named) : resolve(cwd, named));
+  const ofAttempt = placeOfJobFolder(environment.STINT_JOB_FOLDER ?? "");
+  if (ofAttempt !== null && isFolder(ofAttempt.stintFolder)) return ofAttempt.stintFolder;
   for (let folder = cwd; ; folder = dirname(folder)) {
     const candidate = join(folder, ".stint");
     if (isFolder(candidate)) return candidate;

@@ -1,16 +1,19 @@
 /** Removing a job that is over: its checkpoint stays, its records and logs go. */
+
 import { randomUUID } from "node:crypto";
 import { realpathSync } from "node:fs";
 import { rename, rm } from "node:fs/promises";
 import { join, relative } from "node:path";
+import { quoteShell } from "../../core/index.ts";
 import { FolderError } from "../../host/index.ts";
 import { checkHome, findJobs, type JobPlace, JournalError } from "../../journal/index.ts";
 import { claimCheckpoint, releaseCheckpoint } from "./checkpoint-claim.ts";
 import { StintError } from "./errors.ts";
 import { shortName } from "./job-name.ts";
 import { isAtRest, readJob } from "./job-on-file.ts";
-import { forgetWorld } from "./job-world.ts";
+import { forgetWorld, worldOf } from "./job-world.ts";
 import { type Project, requireOwnJob } from "./project.ts";
+import { endSubmitters } from "./submitter-job.ts";
 
 /**
  * Removes a job's folder, with its children's, and gives its checkpoint free. Files that the user named (`--output`) and the
@@ -24,6 +27,7 @@ export async function removeJob(project: Project, place: JobPlace): Promise<void
   );
   for (const one of jobs) await requireOver(project, one);
   await giveCheckpointsFree(project, jobs);
+  for (const one of jobs) await withoutSubmitters(project, one);
   const gone = join(project.stintFolder, `.tmp-removed-${randomUUID()}`);
   try {
     // One step for all who look: afterwards it is no job any more, however long the removal takes.
@@ -62,8 +66,15 @@ async function requireOver(project: Project, place: JobPlace): Promise<void> {
   const name = shortName(project, place.id);
   throw new StintError(
     "not-finished",
-    `${name} is not over, so it cannot be removed; end it first with: stint cancel ${name}`,
+    `${name} is not over, so it cannot be removed; end it first with: stint cancel ${quoteShell(name)}`,
   );
+}
+
+/** A submitter that is still on its way out ends before its folder does. */
+async function withoutSubmitters(project: Project, place: JobPlace): Promise<void> {
+  const job = await readJob(project.folder, place);
+  if (job === null || job.spec.mode !== "submitter" || (await homeOrNull(project, place)) === null) return;
+  await endSubmitters(await worldOf(project, place, job.spec), place, job.spec, { wait: true });
 }
 
 /** A copy is nobody's home and owns nothing: it may be removed, and the original's checkpoint stays the original's. */

@@ -1,6 +1,6 @@
 /** Resume: a person's word that a chain goes on; also the cure for a stranded one. */
 
-import { type AttemptRecords, type JobSpec, refOf, stopInForce } from "../../core/index.ts";
+import { type AttemptRecords, type JobSpec, quoteShell, refOf, stopInForce } from "../../core/index.ts";
 import { realClock } from "../../host/index.ts";
 import {
   adoptHome,
@@ -14,23 +14,27 @@ import {
 } from "../../journal/index.ts";
 import { type FlagValues, isBoundOtherwise } from "../../spec/index.ts";
 import { identitiesOf } from "../job-identity.ts";
+import { loadSite } from "../site.ts";
 import { boundHere } from "./allocation-here.ts";
 import { furtherAdvice } from "./before-submit.ts";
 import type { ChainStatus } from "./chain-status.ts";
-import { changeSpec } from "./change-spec.ts";
+import { type ChangedSpec, changeSpec } from "./change-spec.ts";
 import { claimCheckpoint } from "./checkpoint-claim.ts";
 import { driveUntilGoing } from "./drive.ts";
 import { StintError, toStintError } from "./errors.ts";
 import { requireHandedOver } from "./handed-over.ts";
-import { shortName } from "./job-name.ts";
+import { shellName, shortName } from "./job-name.ts";
 import { type JobOnFile, readJob } from "./job-on-file.ts";
 import { personHere, requireReserve, resumeStop } from "./job-records.ts";
 import { worldOf } from "./job-world.ts";
+import { descendantsOf } from "./parent-job.ts";
 import { type Project, requireOwnJob } from "./project.ts";
 import { requireNoOther, wordState } from "./quarantine-word.ts";
 import { reviseSpec, withdrawQueued } from "./revise-spec.ts";
 import { planSetAside, type SetAside, setAside } from "./set-aside.ts";
 import { chainStatus, jobTable } from "./status.ts";
+import { requireSubmitter } from "./submitter-job.ts";
+import { requireUsableCheckpoint } from "./usable-checkpoint.ts";
 
 export interface ResumeRequest {
   /** Settings to change, as `parseFlags` with `resumeFlags` gives them. */
@@ -41,6 +45,8 @@ export interface ResumeRequest {
   readonly takeCheckpoint?: boolean;
   /** A person's word that the checkpoint is bad: it is set aside before the chain goes on. */
   readonly quarantine?: boolean;
+  /** A person's word to start on a checkpoint that is invalid or gone, whatever the application makes of it. */
+  readonly asItIs?: boolean;
   /** With `quarantine`: only say what would be moved. */
   readonly dryRun?: boolean;
   /** Where it is typed: a local chain goes on inside that allocation, or in none. Default: this process's. */
@@ -75,7 +81,8 @@ const UNREACHABLE_MS = 30_000;
 /**
  * Lets a held, stopped, drained or stranded chain go on. Throws StintError: `copied` (5), `checkpoint-owned` (5),
  * `not-owner` (5), `still-running` (5) for `over` of a living attempt and for `quarantine` of a chain that is not at rest,
- * `no-such-attempt` (3), `checkpoint` (2) where there is nothing to set aside, `usage` (2), `storage` (1),
+ * `no-such-attempt` (3), `checkpoint` (2) where there is nothing to set aside, or where it is invalid or gone and nobody says
+ * `asItIs`, `usage` (2), `storage` (1),
  * `refused-by-scheduler` (1); `unreachable` (4) or `not-finished` (75) when the patience ends and nobody moves it.
  */
 export async function resumeJob(project: Project, place: JobPlace, request: ResumeRequest = {}): Promise<ResumeResult> {
@@ -88,7 +95,7 @@ export async function resumeJob(project: Project, place: JobPlace, request: Resu
       `the submit of ${shortName(project, place.id)} did not come to its end: submit it again`,
     );
   const before = await chainStatus(project, place);
-  const change = changeSpec(job.spec, request.flags ?? new Map());
+  const change = await changedUnderSite(job.spec, request);
   if (before.decision === "finish") {
     const further = furtherAdvice(before, change.spec.total, job.spec.mode === "attached" ? "run" : "submit");
     if (further !== null) throw new StintError("ended", `${shortName(project, place.id)}: ${further}`);
@@ -98,7 +105,16 @@ export async function resumeJob(project: Project, place: JobPlace, request: Resu
   const planned = await planSetAside(project, job, change.spec, request.quarantine === true);
   if (request.dryRun === true) return { kind: "dry-run", status: before, setAside: planned };
   const moved = before.mover;
-  const asks = request.over !== undefined || stopInForce(job.stops) !== null || planned !== null || !moved;
+  const asItIs = request.asItIs === true;
+  const asks = request.over !== undefined || stopInForce(job.stops) !== null || planned !== null || asItIs || !moved;
+  // What runs writes it at this moment, and ends by its own rules; everything else would start on what is there now.
+  const isRunning = before.state === "running";
+  if (asItIs && isRunning)
+    throw new StintError(
+      "still-running",
+      `${shortName(project, place.id)} runs: --as-it-is is a word about the next start`,
+    );
+  if (asks && planned === null && !asItIs && !isRunning) await requireUsableCheckpoint(project, job, change.spec);
   const { environment = process.env } = request;
   const going = await boundHere(project, job, change, asks ? environment : null);
   for (const notice of going.notices) request.onNotice?.(notice);
@@ -115,11 +131,19 @@ export async function resumeJob(project: Project, place: JobPlace, request: Resu
   const aside = planned === null ? null : await setAside(project, place, planned);
   await reviseSpec(project, job, going);
   const needsWord =
-    request.over !== undefined || before.state === "held" || before.state === "over" || stopInForce(job.stops) !== null;
-  if (needsWord) await linkResume(project, place, request.over, aside);
+    request.over !== undefined ||
+    asItIs ||
+    before.state === "held" ||
+    before.state === "over" ||
+    stopInForce(job.stops) !== null;
+  if (needsWord) await linkResume(project, place, { over: request.over, asItIs }, aside);
   if (!asks && changed.length === 0) return { kind: "goes-on", status: before, changed: [] };
   if (changed.length > 0) await withdrawQueued(project, job, going.spec);
   await go(project, place, going.spec, request);
+  const { signal, onWait } = request;
+  const patienceMs = Math.min(request.patienceMs ?? PATIENCE_MS, 60_000);
+  await requireSubmitter(project, place, going.spec, { basis: "resume", patienceMs, signal, onWait });
+  if (stopInForce(job.stops) !== null) await resumeChildren(project, place, request);
   const status = await chainStatus(project, place);
   return asks ? { kind: "resumed", status, changed, setAside: aside } : { kind: "goes-on", status, changed };
 }
@@ -128,7 +152,7 @@ export async function resumeJob(project: Project, place: JobPlace, request: Resu
 async function linkResume(
   project: Project,
   place: JobPlace,
-  over: number | undefined,
+  { over, asItIs }: { readonly over: number | undefined; readonly asItIs: boolean },
   aside: SetAside | null,
 ): Promise<void> {
   const moves = aside === null || aside.state === "done" ? null : aside;
@@ -137,13 +161,25 @@ async function linkResume(
     // Another resume has ended the word since: what is on file above it is newer than what was asked for here.
     const nonce = aside?.nonce ?? null;
     const isOvertaken = nonce !== null && wordState(before, nonce) !== "open";
-    if (isOvertaken && over === undefined) return null;
+    if (isOvertaken && over === undefined && !asItIs) return null;
     return {
       ...resumeStop(project, null),
       ...(over === undefined ? {} : { over }),
+      ...(asItIs ? { asItIs } : {}),
       ...(moves === null ? {} : { quarantine: moves.quarantine }),
     };
   });
+}
+
+async function changedUnderSite(
+  onFile: JobSpec,
+  { flags = new Map(), environment = process.env, onNotice }: ResumeRequest,
+): Promise<ChangedSpec> {
+  const loaded = flags.size === 0 ? null : await loadSite(environment);
+  if (loaded?.kind === "errors") throw new StintError("site", loaded.errors.join("\n"));
+  const change = changeSpec(onFile, flags, loaded?.kind === "site" ? loaded.site : null);
+  for (const notice of change.notices) onNotice?.(notice);
+  return change;
 }
 
 export interface ResumeAllEntry {
@@ -192,7 +228,7 @@ async function checkWord(project: Project, job: JobOnFile, number: number): Prom
   const seen = await stillSeen(project, job, attempt);
   if (seen !== null)
     throw new StintError("still-running", `attempt ${number} of ${name} is not over: ${seen}`, {
-      hint: `end it with: stint cancel ${name}`,
+      hint: `end it with: stint cancel ${quoteShell(name)}`,
     });
 }
 
@@ -206,6 +242,23 @@ async function stillSeen(project: Project, job: JobOnFile, attempt: AttemptRecor
   const identities = identitiesOf(taskPlace(job.place, 0), [attempt]);
   const seen = (await world.scheduler.observe([ref], identities)).get(ref);
   return seen?.kind === "active" ? `the scheduler says ${seen.phase}` : null;
+}
+
+/** What stopped with its parent goes on with it. One that cannot is named, and keeps nobody from going on. */
+async function resumeChildren(project: Project, place: JobPlace, request: ResumeRequest): Promise<void> {
+  const { environment, signal, onNotice } = request;
+  for (const child of await descendantsOf(project, place)) {
+    if ((await chainStatus(project, child)).state !== "stranded") continue;
+    try {
+      await resumeJob(project, child, {
+        ...(environment === undefined ? {} : { environment }),
+        ...(signal === undefined ? {} : { signal }),
+        ...(onNotice === undefined ? {} : { onNotice }),
+      });
+    } catch (error) {
+      onNotice?.(`${shortName(project, child.id)} does not go on: ${toStintError(error).message}`);
+    }
+  }
 }
 
 async function go(project: Project, place: JobPlace, spec: JobSpec, request: ResumeRequest): Promise<void> {
@@ -222,7 +275,7 @@ async function go(project: Project, place: JobPlace, spec: JobSpec, request: Res
       "refused-by-scheduler",
       `the scheduler refuses ${shortName(project, place.id)}: ${driven.error}`,
       {
-        hint: `correct it with: stint resume ${shortName(project, place.id)} --partition … (or --limit, --mem …)`,
+        hint: `correct it with: stint resume ${shellName(project, place.id)} --partition … (or --limit, --mem …)`,
       },
     );
   if ((driven.kind !== "waiting" && driven.kind !== "unreachable") || request.signal?.aborted === true) return;
@@ -233,6 +286,6 @@ async function go(project: Project, place: JobPlace, spec: JobSpec, request: Res
     throw new StintError(
       "not-finished",
       `${shortName(project, place.id)} does not go on yet: ${now.reason ?? driven.why}`,
-      { hint: `try again with: stint resume ${shortName(project, place.id)}` },
+      { hint: `try again with: stint resume ${shellName(project, place.id)}` },
     );
 }

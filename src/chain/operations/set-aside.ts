@@ -3,6 +3,7 @@
  * files are moved; then the moves; the resume that follows says that they are made. Whoever resumes after a death in between
  * finishes what is on file, and says so; a word that is refused is void at once.
  */
+
 import { dirname } from "node:path";
 import {
   anyAtItsPlace,
@@ -13,6 +14,7 @@ import {
   planQuarantine,
 } from "../../checkpoint/index.ts";
 import type { JobSpec, Quarantine } from "../../core/index.ts";
+import { quoteShell } from "../../core/index.ts";
 import { type JobPlace, readOwnStops, taskPlace } from "../../journal/index.ts";
 import { StintError, toStintError } from "./errors.ts";
 import { shortName } from "./job-name.ts";
@@ -140,16 +142,16 @@ async function refuseWord(
   const isOpen = (await readWordState(project, place, nonce)) === "open";
   if (code === "storage" && moved.length > 0 && isOpen)
     throw new StintError(code, why, {
-      hint: `${made}; the next stint resume ${name} moves the rest first, and says so`,
+      hint: `${made}; the next stint resume ${quoteShell(name)} moves the rest first, and says so`,
     });
   try {
     await voidWord(project, place, nonce, why);
   } catch (error) {
-    const hint = `${made}, but the word is still on file (${toStintError(error).message}): the next stint resume ${name} carries it out`;
+    const hint = `${made}, but the word is still on file (${toStintError(error).message}): the next stint resume ${quoteShell(name)} carries it out`;
     throw new StintError(code, why, { hint, cause: error });
   }
   const now = await chainStatus(project, place);
-  const advice = now.state === "held" || now.state === "over" ? `; to go on: stint resume ${name}` : "";
+  const advice = now.state === "held" || now.state === "over" ? `; to go on: stint resume ${quoteShell(name)}` : "";
   throw new StintError(code, why, {
     hint: `${made}${moved.length === 0 ? ", and nothing will be" : "; nothing more will be"}; ${name} is ${now.state}${now.reason === null ? "" : ` (${now.reason})`}${advice}`,
   });
@@ -195,6 +197,6 @@ function requireRest(project: Project, job: JobOnFile): void {
   throw new StintError(
     "still-running",
     `${name} is not at rest: a checkpoint is only set aside when nothing of the job is left that may use it`,
-    { hint: `end it first with: stint drain ${name} --wait (or stint cancel ${name})` },
+    { hint: `end it first with: stint drain ${quoteShell(name)} --wait (or stint cancel ${quoteShell(name)})` },
   );
 }

@@ -1,75 +1,145 @@
-/** The state of one job or of all of a project, with one question per scheduler for those that are not at rest. */
+/** The state of one job, or of all of one or many projects, with one question to Slurm for those that are not at rest. */
 import { join } from "node:path";
 import { type GoStart, type Progress, progressOf, progressValue, type Ref, type Seen } from "../../core/index.ts";
 import { type Folder, realClock } from "../../host/index.ts";
 import { attemptPlace, findJobs, type JobPlace, JournalError, readRecord, taskPlace } from "../../journal/index.ts";
 import { identitiesOf } from "../job-identity.ts";
+import { NOT_ASKED } from "./chain-state.ts";
 import { type ChainStatus, type StatusInput, statusOf, unfinishedStatus, unreadableStatus } from "./chain-status.ts";
 import { attendedBy } from "./driver-record.ts";
-import { shortName } from "./job-name.ts";
+import { shellName } from "./job-name.ts";
 import { isAtRest, type JobOnFile, readJob, readSettledStarted, refsOf } from "./job-on-file.ts";
 import { worldOf } from "./job-world.ts";
-import { type Project, requireOwnJob } from "./project.ts";
+import { descendantsOf } from "./parent-job.ts";
+import { ownerUid, type Project, requireOwnJob } from "./project.ts";
+import { submitterNow } from "./submitter-status.ts";
 
 /** A chain that looks stranded is looked at again this much later: a claim may just have been on its way. */
 const LOOK_AGAIN_MS = 300;
 
+export interface StatusOptions {
+  /** False: Slurm's controller is left alone, and what is shown is what is on file. Default true. */
+  readonly asks?: boolean;
+}
+
 export interface JobTable {
-  /** Stranded first, then running, waiting, held, unreadable; over last, the newest first. */
+  /** Stranded first, then what will never start, running, waiting, held, unreadable; over last, the newest first. */
   readonly jobs: readonly ChainStatus[];
   /** 1 when a chain is stranded, else 0. */
   readonly exitStatus: 0 | 1;
+  /** Why Slurm could not be asked, in one line; null: it was, or nothing was to ask. */
+  readonly unreachable: string | null;
 }
 
 /** All jobs of a project. A job that cannot be read is a row that says so. Throws StintError only for the project folder. */
-export async function jobTable(project: Project): Promise<JobTable> {
-  const places = await findJobs(project.folder, project.stintFolder);
-  const jobs = [...(await statusesOf(project, places))].sort(byUrgency);
-  return { jobs, exitStatus: jobs.some((job) => job.state === "stranded") ? 1 : 0 };
+export function jobTable(project: Project, options: StatusOptions = {}): Promise<JobTable> {
+  return jobTables([project], options);
+}
+
+/** All jobs of several projects as one table, with one question to Slurm for all of them. */
+export async function jobTables(projects: readonly Project[], options: StatusOptions = {}): Promise<JobTable> {
+  const all: Asked[] = [];
+  for (const project of projects)
+    for (const place of await findJobs(project.folder, project.stintFolder)) all.push({ project, place });
+  const round = newRound(options);
+  const jobs = [...(await statusesOf(all, round))].sort(byUrgency);
+  return {
+    jobs,
+    exitStatus: jobs.some((job) => job.state === "stranded") ? 1 : 0,
+    unreachable: unreachableIn(round),
+  };
+}
+
+/**
+ * One job with its children and theirs, in the same order as a table of jobs, with one question to Slurm for all. Throws
+ * JournalError where the job's own records cannot be used.
+ */
+export async function familyStatus(
+  project: Project,
+  place: JobPlace,
+  options: StatusOptions = {},
+): Promise<{ readonly status: ChainStatus; readonly children: readonly ChainStatus[] }> {
+  const below = await descendantsOf(project, place);
+  const round = newRound(options);
+  if (below.length === 0) return { status: await statusIn(project, place, round), children: [] };
+  const all = await statusesOf(
+    [place, ...below].map((one) => ({ project, place: one })),
+    round,
+  );
+  // Read again with what the round has learned: a job whose own records cannot be used is an error here, not a row.
+  return { status: await statusIn(project, place, round), children: all.slice(1).sort(byUrgency) };
 }
 
 /** One job. Throws JournalError where its records cannot be used. */
-export async function chainStatus(project: Project, place: JobPlace): Promise<ChainStatus> {
-  const name = shortName(project, place.id);
+export function chainStatus(project: Project, place: JobPlace, options: StatusOptions = {}): Promise<ChainStatus> {
+  return statusIn(project, place, newRound(options));
+}
+
+async function statusIn(project: Project, place: JobPlace, round: Round): Promise<ChainStatus> {
+  const name = shellName(project, place.id);
   const job = await readJob(project.folder, place);
   if (job === null) return unfinishedStatus(place, name);
   if (isAtRest(job)) return sane(statusOf(job, atRest(), name));
-  const [status] = await statusesOf(project, [place]);
+  const [status] = await statusesOf([{ project, place }], round);
   return status ?? unfinishedStatus(place, name);
 }
 
-async function statusesOf(project: Project, places: readonly JobPlace[]): Promise<readonly ChainStatus[]> {
-  const found = new Map<string, ChainStatus>();
-  await look(project, places, found);
-  const stranded = places.filter((place) => found.get(place.id)?.state === "stranded");
-  if (stranded.length > 0) {
-    await realClock.sleep(LOOK_AGAIN_MS);
-    await look(project, stranded, found);
-  }
-  return places.flatMap((place) => found.get(place.id) ?? []);
+interface Asked {
+  readonly project: Project;
+  readonly place: JobPlace;
 }
 
-async function look(project: Project, places: readonly JobPlace[], found: Map<string, ChainStatus>): Promise<void> {
-  const open: JobOnFile[] = [];
+interface OpenJob extends Asked {
+  readonly job: JobOnFile;
+}
+
+/** What one call for a status has learned: Slurm is asked once for each of its jobs, however often the records are read. */
+interface Round {
+  readonly asks: boolean;
+  readonly slurm: Map<Ref, Seen>;
+}
+
+function newRound({ asks = true }: StatusOptions): Round {
+  return { asks, slurm: new Map() };
+}
+
+function unreachableIn({ asks, slurm }: Round): string | null {
+  const silent = [...slurm.values()].find((seen) => seen.kind === "unreachable");
+  return asks && silent?.kind === "unreachable" ? silent.error : null;
+}
+
+async function statusesOf(all: readonly Asked[], round: Round): Promise<readonly ChainStatus[]> {
+  const found = new Map<string, ChainStatus>();
+  await look(all, round, found);
+  const stranded = all.filter(({ place }) => found.get(place.folder)?.state === "stranded");
+  if (stranded.length > 0) {
+    await realClock.sleep(LOOK_AGAIN_MS);
+    await look(stranded, round, found);
+  }
+  return all.flatMap(({ place }) => found.get(place.folder) ?? []);
+}
+
+async function look(all: readonly Asked[], round: Round, found: Map<string, ChainStatus>): Promise<void> {
+  const open: OpenJob[] = [];
   const resting = atRest();
-  for (const place of places) {
-    const name = shortName(project, place.id);
+  for (const { project, place } of all) {
+    const name = shellName(project, place.id);
     try {
       const job = await readJob(project.folder, place);
-      if (job === null) found.set(place.id, unfinishedStatus(place, name));
-      else if (isAtRest(job)) found.set(place.id, sane(statusOf(job, resting, name)));
-      else open.push(job);
+      if (job === null) found.set(place.folder, unfinishedStatus(place, name));
+      else if (isAtRest(job)) found.set(place.folder, sane(statusOf(job, resting, name)));
+      else open.push({ project, place, job });
     } catch (error) {
-      found.set(place.id, unreadableStatus(place, lineOf(error)));
+      found.set(place.folder, unreadableStatus(place, lineOf(error)));
     }
   }
-  const seen = await observeAll(project, open);
-  for (const job of open) {
+  const seen = await observeAll(open, round);
+  for (const { project, place, job } of open) {
     try {
-      const name = shortName(project, job.place.id);
-      found.set(job.place.id, sane(statusOf(job, await inputFor(project, job, seen), name)));
+      const name = shellName(project, place.id);
+      found.set(place.folder, sane(statusOf(job, await inputFor(project, job, seen), name)));
     } catch (error) {
-      found.set(job.place.id, unreadableStatus(job.place, lineOf(error)));
+      found.set(place.folder, unreadableStatus(place, lineOf(error)));
     }
   }
 }
@@ -85,33 +155,36 @@ function sane(status: ChainStatus): ChainStatus {
 }
 
 /**
- * Slurm is asked once for all; each job on `local` looks at its own processes. Where nobody can be asked, the answers are
- * "unreachable", which is never taken for an absence.
+ * Slurm is asked once for all of one owner, and about no job twice in a round; each job on `local` looks at its own processes.
+ * Where nobody can be asked, the answers are "unreachable", which is never taken for an absence.
  */
-async function observeAll(project: Project, jobs: readonly JobOnFile[]): Promise<ReadonlyMap<Ref, Seen>> {
+async function observeAll(open: readonly OpenJob[], round: Round): Promise<ReadonlyMap<Ref, Seen>> {
   const seen = new Map<Ref, Seen>();
-  const slurm = jobs.filter((job) => job.spec.scheduler === "slurm");
-  const groups = [...jobs.filter((job) => job.spec.scheduler === "local").map((job) => [job]), slurm];
-  for (const group of groups) {
-    const refs = [...new Set(group.flatMap(refsOf))];
-    if (refs.length === 0) continue;
-    for (const [ref, answer] of await observeGroup(project, group, refs)) seen.set(ref, answer);
+  for (const one of open.filter(({ job }) => job.spec.scheduler === "local"))
+    for (const [ref, answer] of await observeGroup([one], refsOf(one.job))) seen.set(ref, answer);
+  const byOwner = new Map<number | null, OpenJob[]>();
+  for (const one of open.filter(({ job }) => job.spec.scheduler === "slurm")) {
+    const owner = ownerUid(one.place.folder);
+    byOwner.set(owner, [...(byOwner.get(owner) ?? []), one]);
   }
-  return seen;
+  for (const group of byOwner.values()) {
+    const refs = group.flatMap(({ job }) => refsOf(job)).filter((ref) => !round.slurm.has(ref));
+    const answers = round.asks ? await observeGroup(group, refs) : notAsked(refs);
+    for (const [ref, answer] of answers) round.slurm.set(ref, answer);
+  }
+  return new Map([...seen, ...round.slurm]);
 }
 
-async function observeGroup(
-  project: Project,
-  jobs: readonly JobOnFile[],
-  refs: readonly Ref[],
-): Promise<ReadonlyMap<Ref, Seen>> {
+async function observeGroup(group: readonly OpenJob[], all: readonly Ref[]): Promise<ReadonlyMap<Ref, Seen>> {
+  const refs = [...new Set(all)];
+  if (refs.length === 0) return new Map();
   let error = "nobody was asked";
-  for (const { place, spec } of jobs) {
+  for (const { project, place, job } of group) {
     try {
       // Looking at a local attempt also ends what its death has left behind: that is its owner's affair alone.
-      if (spec.scheduler === "local") requireOwnJob(place);
-      const { scheduler } = await worldOf(project, place, spec);
-      const identities = jobs.flatMap((job) => [...identitiesOf(taskPlace(job.place, 0), job.state.open)]);
+      if (job.spec.scheduler === "local") requireOwnJob(place);
+      const { scheduler } = await worldOf(project, place, job.spec);
+      const identities = group.flatMap((one) => [...identitiesOf(taskPlace(one.place, 0), one.job.state.open)]);
       return await scheduler.observe(refs, new Map(identities));
     } catch (caught) {
       // The next job of the same scheduler may be in a better state.
@@ -119,6 +192,10 @@ async function observeGroup(
     }
   }
   return new Map(refs.map((ref) => [ref, { kind: "unreachable", error }]));
+}
+
+function notAsked(refs: readonly Ref[]): ReadonlyMap<Ref, Seen> {
+  return new Map(refs.map((ref) => [ref, { kind: "unreachable", error: NOT_ASKED }]));
 }
 
 async function inputFor(project: Project, job: JobOnFile, seen: ReadonlyMap<Ref, Seen>): Promise<StatusInput> {
@@ -129,6 +206,7 @@ async function inputFor(project: Project, job: JobOnFile, seen: ReadonlyMap<Ref,
     firstProgress: await firstProgress(project.folder, job),
     settledStarted: await readSettledStarted(project.folder, job),
     attendedBy: await attendedBy(project.folder, job.place),
+    submitter: await submitterNow(project.folder, job, seen, realClock.nowMs()),
   };
 }
 
@@ -155,6 +233,7 @@ function atRest(): StatusInput {
     firstProgress: null,
     settledStarted: null,
     attendedBy: null,
+    submitter: null,
     nowMs: realClock.nowMs(),
     nowMonotonicMs: realClock.monotonicMs(),
   };
@@ -170,8 +249,13 @@ const URGENCY: Readonly<Record<ChainStatus["state"], number>> = {
   over: 6,
 };
 
+/** What will never start waits for a person, without a scheduler ever saying so again. */
+function urgencyOf(job: ChainStatus): number {
+  return job.state === "waiting" && job.queue?.chance === "will-never-start" ? 0.5 : URGENCY[job.state];
+}
+
 function byUrgency(a: ChainStatus, b: ChainStatus): number {
-  const byState = URGENCY[a.state] - URGENCY[b.state];
+  const byState = urgencyOf(a) - urgencyOf(b);
   if (byState !== 0) return byState;
   return (b.endedAtMs ?? b.submittedAtMs ?? 0) - (a.endedAtMs ?? a.submittedAtMs ?? 0);
 }

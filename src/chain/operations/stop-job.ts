@@ -3,13 +3,16 @@ import { randomUUID } from "node:crypto";
 import { RECORD_VERSION, refOf, stopInForce } from "../../core/index.ts";
 import { checkHome, createStop, type JobPlace, readStops, taskPlace } from "../../journal/index.ts";
 import { advance } from "../advance.ts";
+import { reservePath, withReserve } from "../reserve.ts";
 import type { World } from "../world.ts";
 import type { ChainStatus } from "./chain-status.ts";
 import { isAtRest, type JobOnFile, readJob } from "./job-on-file.ts";
 import { personHere } from "./job-records.ts";
 import { worldOf } from "./job-world.ts";
+import { descendantsOf } from "./parent-job.ts";
 import { type Project, requireOwnJob } from "./project.ts";
 import { chainStatus } from "./status.ts";
+import { endSubmitters } from "./submitter-job.ts";
 
 export interface StopRequest {
   readonly kind: "drain" | "cancel";
@@ -37,12 +40,14 @@ const LONGEST_PAUSE_MS = 1_000;
  * Stops a chain. Throws StintError `not-owner`, `copied`, `record`. A wish that is on file is never taken back by an error:
  * the body sees it at its next heartbeat.
  */
-export async function stopJob(project: Project, place: JobPlace, request: StopRequest): Promise<StopResult> {
+export async function stopJob(given: Project, place: JobPlace, request: StopRequest): Promise<StopResult> {
   requireOwnJob(place);
+  const project = sparing(given, place);
   await checkHome(project.folder, place);
-  const job = await readJob(project.folder, place);
   const before = await chainStatus(project, place);
-  if (job === null || (isAtRest(job) && before.state !== "stranded")) return { kind: "was-over", status: before };
+  const living = await livingIn(project, place, before);
+  if (living.length === 0) return { kind: "was-over", status: before };
+  // One record for the whole tree: the stops of ancestors are in force below them.
   await createStop(project.folder, place, {
     version: RECORD_VERSION,
     nonce: randomUUID(),
@@ -50,9 +55,32 @@ export async function stopJob(project: Project, place: JobPlace, request: StopRe
     kind: request.kind,
     by: personHere(project),
   });
-  const world = await worldOf(project, place, job.spec);
+  const ends = await Promise.all(living.map((job) => endWithSubmitters(project, job, request)));
+  return { kind: ends.every((over) => over) ? "stopped" : "asked", status: await chainStatus(project, place) };
+}
+
+/** A stop gets on file by the task's reserve where the disk is full: what fills it may be what is to be stopped. */
+function sparing(project: Project, place: JobPlace): Project {
+  return { ...project, folder: withReserve(project.folder, reservePath(taskPlace(place, 0))) };
+}
+
+/** The job itself and its descendants, as far as there is something to be stopped: with it, they are stopped too. */
+async function livingIn(project: Project, place: JobPlace, status: ChainStatus): Promise<readonly JobOnFile[]> {
+  const living: JobOnFile[] = [];
+  for (const one of [place, ...(await descendantsOf(project, place))]) {
+    const job = await readJob(project.folder, one);
+    const isStranded = one === place && status.state === "stranded";
+    if (job !== null && (!isAtRest(job) || isStranded)) living.push(job);
+  }
+  return living;
+}
+
+async function endWithSubmitters(given: Project, job: JobOnFile, request: StopRequest): Promise<boolean> {
+  const project = sparing(given, job.place);
+  const world = await worldOf(project, job.place, job.spec);
   const over = await end(world, project, job, request);
-  return { kind: over ? "stopped" : "asked", status: await chainStatus(project, place) };
+  if (over) await endSubmitters(world, job.place, job.spec, { wait: request.wait ?? request.kind === "cancel" });
+  return over;
 }
 
 /** Advances until the chain is over; true when it is. */

@@ -3,6 +3,7 @@
  * there, so that after a crash at any point typing the same again mends it, and typing it twice at once gives one chain.
  */
 import { randomUUID } from "node:crypto";
+import { dirname } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type JobSpec, NO_SAVES, type Origins } from "../../core/index.ts";
 import { realClock } from "../../host/index.ts";
@@ -14,6 +15,7 @@ import {
   type Home,
   type JobPlace,
   jobPlace,
+  scriptCopy,
   taskPlace,
 } from "../../journal/index.ts";
 import { isBoundOtherwise } from "../../spec/index.ts";
@@ -27,11 +29,15 @@ import { requireHandedOver } from "./handed-over.ts";
 import { shortName } from "./job-name.ts";
 import { isAtRest, type JobOnFile, readJob } from "./job-on-file.ts";
 import { ensureEnvironment, personHere, requireReserve, resumeStop, revisionOf } from "./job-records.ts";
-import { firstHandOver, firstScript, forgetWorld, worldOf } from "./job-world.ts";
+import { firstHandOver, firstScript, firstSubmitter, forgetWorld, successorHandOvers, worldOf } from "./job-world.ts";
+import { rememberProject } from "./known-projects.ts";
+import { requireParentGoesOn } from "./parent-job.ts";
 import { type Project, projectForSubmit, requireOwn, requireOwnJob, type Where } from "./project.ts";
 import { reviseSpec, withdrawQueued } from "./revise-spec.ts";
 import { installRuntime, type RuntimeBundle, requireRunnablePath } from "./runtime-bundle.ts";
 import { chainStatus } from "./status.ts";
+import { requireSubmitter } from "./submitter-job.ts";
+import { requireUsableCheckpoint } from "./usable-checkpoint.ts";
 
 export interface SubmitRequest extends Where {
   /** `/user/name`, as resolved. */
@@ -39,6 +45,8 @@ export interface SubmitRequest extends Where {
   readonly spec: JobSpec;
   readonly origins: Origins;
   readonly runtime: RuntimeBundle;
+  /** The batch script's content, where the command is one. */
+  readonly script?: Uint8Array;
   /** A new job `name.2`, `name.3` … where the name is taken. */
   readonly again?: boolean;
   /** A person's word that a checkpoint whose owner's folder is gone is free. */
@@ -72,6 +80,10 @@ export type SubmitResult =
       /** The command that would hand over the first attempt, word by word. */
       readonly handOver: readonly string[];
       readonly script: string;
+      /** The command that each successor would be handed over by; JOB stands for ids that are not known yet. */
+      readonly successors: readonly (readonly string[])[];
+      /** The same for its first submitter; null: it is in another mode. */
+      readonly submitter: { readonly handOver: readonly string[]; readonly script: string } | null;
     };
 
 /** Where the scheduler says "not now", it is asked again for this long. */
@@ -93,13 +105,15 @@ export async function submitJob(request: SubmitRequest): Promise<SubmitResult> {
   const name = place.id.split("/").at(-1) ?? request.spec.name;
   const spec: JobSpec = { ...request.spec, name };
   if (await isGivenUp(request)) return { kind: "given-up", job: place.id };
+  await requireParentGoesOn(project, place);
   const there = await readJob(project.folder, place);
+  if (there !== null && request.dryRun !== true) await rememberProject(request, project.stintFolder);
   if (there !== null) return again(project, there, { ...request, spec });
   requireRunnablePath(project);
   const done = await checkBeforeStart(place, spec);
   if (done !== null) return done;
   const takenBy = request.takeCheckpoint === true ? personHere(project) : null;
-  await requireFreeCheckpoint(project, spec, takenBy);
+  await requireFreeCheckpoint(project, place, spec, takenBy);
   if (request.dryRun === true)
     return {
       kind: "dry-run",
@@ -107,17 +121,35 @@ export async function submitJob(request: SubmitRequest): Promise<SubmitResult> {
       folder: place.folder,
       handOver: firstHandOver(place, spec),
       script: firstScript(place, spec),
+      successors: successorHandOvers(place, spec),
+      submitter: firstSubmitter(place, spec),
     };
   requireTimeLeft(project, place, spec, NO_SAVES);
   if (await isGivenUp(request)) return { kind: "given-up", job: place.id };
   await project.folder.makeFolder(project.stintFolder);
+  await rememberProject(request, project.stintFolder);
   await createHome(project.folder, place, randomUUID(), realClock.nowMs());
   await ensureEnvironment(project, place, request);
   await installRuntime(project, request.runtime);
+  await keepScript(project, place, request);
   const { mine, record } = await createSpec(project.folder, place, 1, revisionOf(project, spec, request.origins));
   if (!mine) await requireSamePurpose(project, place, record.spec, spec);
   await ensureReady(project, place, record.spec, { takenBy });
   return settle(project, place, record.spec, request, mine ? "submitted" : "continued");
+}
+
+/** The copy that every attempt runs: what is done to the file later changes nothing. Its content is its name. */
+async function keepScript(
+  project: Project,
+  place: JobPlace,
+  { spec, script }: Pick<SubmitRequest, "spec" | "script">,
+): Promise<void> {
+  if (spec.command.kind !== "batch") return;
+  if (script === undefined)
+    throw new StintError("internal", `the content of ${spec.command.name} is missing: hand on script`);
+  const copy = scriptCopy(place, spec.command);
+  await project.folder.makeFolder(dirname(copy));
+  await project.folder.replace(copy, script);
 }
 
 /** A signal to this process is heard only between two turns of its loop, and reading files is one long turn. */
@@ -139,9 +171,11 @@ async function again(project: Project, there: JobOnFile, request: SubmitRequest)
   if (ended && neverRan) {
     // Refused by the scheduler or cancelled before it ever ran: what is typed now counts.
     requireTimeLeft(project, place, request.spec, NO_SAVES);
+    await requireUsableCheckpoint(project, there, request.spec);
     await ensureEnvironment(project, place, request);
     await claimCheckpoint(project, place, request.spec, home, { renew: true });
     await installRuntime(project, request.runtime);
+    await keepScript(project, place, request);
     await createSpec(project.folder, place, there.revision + 1, revisionOf(project, request.spec, request.origins));
     await createStop(project.folder, place, resumeStop(project, "submitted again"));
     return settle(project, place, request.spec, request, "continued");
@@ -149,6 +183,7 @@ async function again(project: Project, there: JobOnFile, request: SubmitRequest)
   if (status.state === "stranded") {
     const bounded = await boundHere(project, there, { spec: there.spec, origins: {} }, request.environment);
     const { spec } = bounded;
+    await requireUsableCheckpoint(project, there, spec);
     await reviseSpec(project, there, bounded);
     if (isBoundOtherwise(there.spec, spec)) await withdrawQueued(project, there, spec);
     await ensureEnvironment(project, place, request);
@@ -192,18 +227,35 @@ async function settle(
   // A drain would wait for the same scheduler: who interrupts is told what is left instead.
   const isLost = cutShort && (await handOver(world, taskPlace(place, 0))) === "unreachable";
   if (!goesOn || isLost || driven.kind === "unreachable") await requireHandedOver(world, project, place, driven);
+  await requireFirstSubmitter(project, place, spec, request);
   return { kind, status: await chainStatus(project, place) };
+}
+
+/** How long a person waits for a submitter that is refused for now: the first attempt, which is on its way, can make one too. */
+const SUBMITTER_PATIENCE_MS = 60_000;
+
+/** Mode submitter. After a lasting no to its submitter a new job is taken back as a whole. */
+async function requireFirstSubmitter(
+  project: Project,
+  place: JobPlace,
+  spec: JobSpec,
+  request: SubmitRequest,
+): Promise<void> {
+  const patienceMs = Math.min(request.patienceMs ?? PATIENCE_MS, SUBMITTER_PATIENCE_MS);
+  const { signal, onWait } = request;
+  try {
+    await requireSubmitter(project, place, spec, { basis: "first", patienceMs, signal, onWait });
+  } catch (error) {
+    if (error instanceof StintError && error.code === "refused-by-scheduler")
+      await takeBackUnrun(project, place, error.message);
+    throw error;
+  }
 }
 
 /** After a lasting no nothing will ever run: the claim is withdrawn, and the same name may be typed again, corrected. */
 async function requireAccepted(project: Project, place: JobPlace, driven: Driven): Promise<void> {
   if (driven.kind !== "refused") return;
-  const job = await readJob(project.folder, place);
-  if (job !== null && (job.state.settled?.record.carry.attempts ?? 0) === 0) {
-    await createStop(project.folder, place, { ...resumeStop(project, driven.error), kind: "drain" });
-    await driveUntilGoing(await worldOf(project, place, job.spec), taskPlace(place, 0), { patienceMs: 5_000 });
-    forgetWorld(place);
-  }
+  await takeBackUnrun(project, place, driven.error);
   throw new StintError(
     "refused-by-scheduler",
     `the scheduler refuses ${shortName(project, place.id)}: ${driven.error}`,
@@ -211,4 +263,13 @@ async function requireAccepted(project: Project, place: JobPlace, driven: Driven
       hint: "nothing runs; correct it and submit again under the same name",
     },
   );
+}
+
+/** A job of which nothing has run yet is drained, with the reason on file. */
+async function takeBackUnrun(project: Project, place: JobPlace, why: string): Promise<void> {
+  const job = await readJob(project.folder, place);
+  if (job === null || (job.state.settled?.record.carry.attempts ?? 0) > 0) return;
+  await createStop(project.folder, place, { ...resumeStop(project, why), kind: "drain" });
+  await driveUntilGoing(await worldOf(project, place, job.spec), taskPlace(place, 0), { patienceMs: 5_000 });
+  forgetWorld(place);
 }

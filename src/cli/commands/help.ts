@@ -32,7 +32,7 @@ export const command: CliCommand = {
     const out = (text: string, indent = ""): void => terminal.out(wrap(text, columns, indent));
     out("stint runs a long job on a cluster that lends only hours at a time.");
     terminal.out("\nusage: stint COMMAND [OPTIONS]\n");
-    for (const each of commandNames) out(`  ${each.padEnd(8)} ${(await loadCommand(each)).summary}`, " ".repeat(11));
+    for (const each of commandNames) out(`  ${each.padEnd(10)} ${(await loadCommand(each)).summary}`, " ".repeat(13));
     terminal.out("\nhow to use one: stint COMMAND --help      version: stint --version");
     out(
       "exit status: 0 ok, 1 failed, held, stranded or cancelled, 2 usage, 3 no such job, 4 not reachable, 5 someone else holds it, 75 not finished, 130 a second Ctrl-C",

@@ -12,6 +12,7 @@ const loaders: Readonly<Record<string, () => Promise<{ readonly command: CliComm
   resume: () => import("./resume.ts"),
   rm: () => import("./rm.ts"),
   doctor: () => import("./doctor.ts"),
+  completion: () => import("./completion.ts"),
   help: () => import("./help.ts"),
 };
 

@@ -12,7 +12,7 @@ import { listenForWishes, type Wishes } from "../wishes.ts";
 
 export const command: CliCommand = {
   name: "run",
-  usage: "run [OPTIONS] (SPEC.yaml | SCRIPT [ARGS] | -- COMMAND…)",
+  usage: "run [OPTIONS] (JOB.sh [ARGS] | SPEC.yaml | -- COMMAND…)",
   summary: "Runs a job as a chain of attempts, attached to its end.",
   details: [
     "The first Ctrl-C drains (it saves, then stops; exit status 75), the second cancels (130). A lost terminal detaches: the chain goes on by itself. The same name again continues a stranded or never-run job; a drained one: stint resume.",
@@ -41,6 +41,7 @@ async function runAttached(args: readonly string[], terminal: Terminal, wishes: 
   const nothing = reportNothingToDo(submitted, terminal);
   if (nothing !== null) return nothing;
   const { result, json, quiet } = submitted;
+  const { warnings } = submitted.prepared;
   if (!hasChain(result)) return 0;
   const project = requireProject(here());
   const place = await findJob(project, result.status.job);
@@ -50,7 +51,7 @@ async function runAttached(args: readonly string[], terminal: Terminal, wishes: 
     const goesOn = status.state === "running" || status.state === "waiting";
     if (!quiet && notice !== null) terminal.note(notice);
     if (!goesOn) {
-      if (json) terminal.out(toJson({ job: status, attempts: await attemptTable(project, place) }));
+      if (json) terminal.out(toJson({ job: status, attempts: await attemptTable(project, place), warnings }));
       else {
         terminal.out("it is there already, nothing was started:");
         terminal.out(...summary(project, status));
@@ -61,7 +62,7 @@ async function runAttached(args: readonly string[], terminal: Terminal, wishes: 
   } else if (!quiet) terminal.note(`${result.kind === "submitted" ? "submitted" : "goes on with"} ${name}`);
   const attached = await followToEnd(project, place, terminal, { quiet, wishes });
   if (attached.ended === "detached") return 75;
-  if (json) terminal.out(toJson({ job: attached.status, attempts: await attemptTable(project, place) }));
+  if (json) terminal.out(toJson({ job: attached.status, attempts: await attemptTable(project, place), warnings }));
   else if (quiet) terminal.out(...summary(project, attached.status));
   else await report(project, place, attached.status, terminal);
   if (attached.ended === "cancelled") return 130;

@@ -1,5 +1,7 @@
 /** `stint submit`: a chain that goes on by itself. */
+
 import { requireProject, shortName } from "../../chain/index.ts";
+import { quoteShell } from "../../core/index.ts";
 import { settingFlags } from "../../spec/index.ts";
 import type { CliCommand } from "../command.ts";
 import { exitStatusOf, summary } from "../end-report.ts";
@@ -9,7 +11,7 @@ import { here } from "../where.ts";
 
 export const command: CliCommand = {
   name: "submit",
-  usage: "submit [OPTIONS] (SPEC.yaml | SCRIPT [ARGS] | -- COMMAND…)",
+  usage: "submit [OPTIONS] (JOB.sh [ARGS] | SPEC.yaml | -- COMMAND…)",
   summary: "Starts a chain of attempts that goes on by itself, and returns.",
   details: [
     "The same name again continues a job: what is stranded or never ran goes on, all else is reported; a drained or held one goes on by stint resume.",
@@ -18,6 +20,7 @@ export const command: CliCommand = {
   options: jobOptions,
   settings: settingFlags,
   examples: [
+    ["stint submit -p long -t 4:00:00 job.sh input.dat", "an ordinary batch script"],
     ["stint submit stint.yaml", "what the file says"],
     ["stint submit -t 4h -p long --checkpoint state.txt --total 500 -- python3 sim.py", "sbatch's spellings"],
     ["stint submit --dry-run stint.yaml", "only show what would be done"],
@@ -32,7 +35,7 @@ export const command: CliCommand = {
     const goesOn = status.state === "running" || status.state === "waiting";
     const exit = goesOn ? 0 : exitStatusOf(status);
     if (json) {
-      terminal.out(toJson({ result: result.kind, job: status }));
+      terminal.out(toJson({ result: result.kind, job: status, warnings: submitted.prepared.warnings }));
       return exit;
     }
     const project = requireProject(here());
@@ -43,7 +46,7 @@ export const command: CliCommand = {
     } else terminal.out(`${result.kind === "submitted" ? "submitted" : "goes on with"} ${name}`);
     if (quiet) return exit;
     terminal.out(...summary(project, status));
-    if (goesOn) terminal.out(`look: stint status ${name}   follow: stint logs -f ${name}`);
+    if (goesOn) terminal.out(`look: stint status ${quoteShell(name)}   follow: stint logs -f ${quoteShell(name)}`);
     return exit;
   },
 };

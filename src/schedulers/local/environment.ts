@@ -1,5 +1,6 @@
 /** What the processes of a local attempt tell each other through their environment. */
 import { definedVariables, type Ref } from "../../core/index.ts";
+import type { MemberQuery } from "../../host/index.ts";
 import { environmentOutsideJob } from "../../slurm/index.ts";
 import type { Submission } from "../scheduler.ts";
 
@@ -7,6 +8,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Every process of an attempt carries it: `<job uuid>/<task>/<attempt>`. */
 export const MARK = "STINT_MARK";
+/** Beside it in the application: the Slurm job that this was started in, empty outside of any. */
+export const MARK_JOB = "STINT_MARK_JOB";
 /** For the shepherd: names of the attempts that it waits for, with blanks between them. */
 export const LOCAL_AFTER = "STINT_LOCAL_AFTER";
 /** For the shepherd: not before this, epoch milliseconds. */
@@ -59,4 +62,9 @@ export function runnerEnvironment(
 /** NODE_OPTIONS, PERL5OPT … are meant for the user's programs; the application gets them from the environment on file. */
 function withoutLocal(environment: Environment): Readonly<Record<string, string>> {
   return definedVariables(environment, (name) => !/^(STINT_LOCAL_|NODE_|PERL5)/.test(name));
+}
+
+/** By what a process shows that it belongs to the attempt with this mark, and not to a Slurm job that was submitted from it. */
+export function markQuery(value: string): NonNullable<MemberQuery["mark"]> {
+  return { name: MARK, value, anchor: { now: "SLURM_JOB_ID", origin: MARK_JOB } };
 }

@@ -9,6 +9,8 @@ export {
   LOCAL_REF,
   LOCAL_STANDBY,
   MARK,
+  MARK_JOB,
+  markQuery,
   runnerEnvironment,
 } from "./environment.ts";
 export { isOrphaned, type LocalAttempt, type LocalOptions, localScheduler } from "./local-scheduler.ts";

@@ -9,7 +9,7 @@ import {
   sweep,
   termAll,
 } from "../../host/index.ts";
-import { MARK } from "./environment.ts";
+import { markQuery } from "./environment.ts";
 
 export interface OrphanQuery {
   readonly mark: string;
@@ -24,7 +24,7 @@ export function queryOf({ mark, application, exclude = [], roots = [] }: OrphanQ
   return {
     roots: application === null ? roots : [application, ...roots],
     session: application?.pid ?? null,
-    mark: { name: MARK, value: mark },
+    mark: markQuery(mark),
     cgroup: null,
     exclude,
   };

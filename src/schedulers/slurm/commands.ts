@@ -68,7 +68,7 @@ export function slurmCommands({ run, environment, ownerUid, timeoutMs }: Command
     const args = ["-P", "-n", "-D", `--user=${ownerUid}`, `--jobs=${ids.join(",")}`, ...more];
     const ran = await call("sacct", args, limitMs);
     if (ran.kind === "ended" && /accounting storage is disabled/i.test(ran.stderr)) return { kind: "none" };
-    return answer("sacct", ran, parse);
+    return answerOf("sacct", ran, parse);
   };
   let config: Promise<Answer<ControllerConfig>> | null = null;
   return {
@@ -79,7 +79,7 @@ export function slurmCommands({ run, environment, ownerUid, timeoutMs }: Command
       const ran = await call("squeue", args);
       if (ran.kind === "ended" && ran.exitCode !== 0 && classifyError(ran.stderr) === "no-such-job")
         return { kind: "answered", value: [] };
-      return answer("squeue", ran, parseSqueue);
+      return answerOf("squeue", ran, parseSqueue);
     },
     accounting: (ids) => sacct(ids, [`--format=${SACCT_FORMAT}`], parseSacct),
     // By the byte: rounded to Slurm's units a peak would lose its last digits.
@@ -89,10 +89,10 @@ export function slurmCommands({ run, environment, ownerUid, timeoutMs }: Command
       // Exit status 1 when one of them is unknown, with the others printed.
       if (ran.kind === "ended" && classifyError(ran.stderr) !== "unreachable")
         return { kind: "answered", value: parseNodes(ran.stdout) };
-      return answer("scontrol show node", ran, parseNodes);
+      return answerOf("scontrol show node", ran, parseNodes);
     },
     async config() {
-      config ??= call("scontrol", ["show", "config"]).then((ran) => answer("scontrol show config", ran, parseConfig));
+      config ??= call("scontrol", ["show", "config"]).then((ran) => answerOf("scontrol show config", ran, parseConfig));
       const known = await config;
       if (known.kind === "unreachable") config = null;
       return known;
@@ -100,7 +100,7 @@ export function slurmCommands({ run, environment, ownerUid, timeoutMs }: Command
     async steps(id) {
       const ran = await call("squeue", ["-h", "--steps", `--jobs=${id}`, "-o", "%i"]);
       if (ran.kind === "ended" && classifyError(ran.stderr) === "no-such-job") return { kind: "answered", value: [] };
-      return answer("squeue", ran, (text) => text.split("\n").filter((step) => /^\d+\.\d+$/.test(step)));
+      return answerOf("squeue", ran, (text) => text.split("\n").filter((step) => /^\d+\.\d+$/.test(step)));
     },
     async request(program, args) {
       const failure = failureOf(program, await call(program, args));
@@ -109,7 +109,8 @@ export function slurmCommands({ run, environment, ownerUid, timeoutMs }: Command
   };
 }
 
-function answer<T>(what: string, ran: Ran, parse: (text: string) => T): Answer<T> {
+/** The value of an answer, or why there is none, in one line. */
+export function answerOf<T>(what: string, ran: Ran, parse: (text: string) => T): Answer<T> {
   const failure = failureOf(what, ran);
   if (failure !== null) return { kind: "unreachable", error: failure };
   try {

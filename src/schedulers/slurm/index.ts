@@ -1,6 +1,7 @@
 /** The face of the Slurm scheduler. */
-export { SlurmError } from "./commands.ts";
+export { type Answer, SlurmError } from "./commands.ts";
 export { type Ran, type RunCommand, runCommand } from "./run-command.ts";
+export { type SiteQuestions, siteQuestions } from "./site-questions.ts";
 export {
   type SlurmScheduler,
   type SlurmSchedulerOptions,

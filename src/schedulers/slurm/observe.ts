@@ -1,5 +1,5 @@
 /** One look at many jobs: one squeue, and for those that have ended one sacct and one look at their nodes. */
-import type { Ref, Seen } from "../../core/index.ts";
+import type { QueuePlace, Ref, Seen } from "../../core/index.ts";
 import { type AccountingRun, activePhase, type QueueRow, runsByJob } from "../../slurm/index.ts";
 import type { JobIdentity } from "../scheduler.ts";
 import type { Commands } from "./commands.ts";
@@ -53,7 +53,13 @@ function seenActive(row: QueueRow): Seen | null {
     reason: row.reason,
     // Of a job that waits it is a mere estimate, of one that completes it is the end that was.
     limitEndAtMs: phase === "running" || phase === "suspended" ? row.endAtMs : null,
+    ...(phase === "pending" ? { queue: placeOf(row) } : {}),
   };
+}
+
+function placeOf(row: QueueRow): QueuePlace {
+  const { id, submitAtMs: sinceMs, startAtMs: expectedStartAtMs, partition, timeLimit, account, qos } = row;
+  return { id, sinceMs, expectedStartAtMs, partition, timeLimit, account, qos };
 }
 
 /** A number that was given away again: submitted after ours, and with another script. A requeue keeps the script. */

@@ -19,6 +19,8 @@ export interface SlurmSchedulerOptions {
   readonly ownerUid?: number;
   /** The controller is asked again for the same jobs only after this; default 30 s. */
   readonly pollMs?: number;
+  /** Where the site says that the controller's word is enough without cgroup tracking; null: nowhere. */
+  readonly trustedBy?: string | null;
   /** For one sbatch, default 60 s, and for any other command, default 45 s: squeue gives up by itself after 18 s. */
   readonly submitTimeoutMs?: number;
   readonly queryTimeoutMs?: number;
@@ -96,7 +98,7 @@ export function slurmScheduler(options: SlurmSchedulerOptions): SlurmScheduler {
             : await observeJobs(commands, cluster.name, rest, identities);
         // Stamped afterwards: the answers may have taken as long as they are kept.
         const atMs = clock.monotonicMs();
-        for (const [ref, seen] of answers) known.set(ref, { seen, atMs });
+        for (const [ref, seen] of answers) known.set(ref, { seen: trusted(seen, options.trustedBy ?? null), atMs });
       }
       return new Map(refs.map((ref) => [ref, known.get(ref)?.seen ?? { kind: "absent" }]));
     },
@@ -159,6 +161,10 @@ async function idsHere(
 /** An end that is proved and complete: it can't change any more. */
 function isSettled(seen: Seen | undefined): boolean {
   return seen?.kind === "over" && seen.proof === "C" && seen.final;
+}
+
+function trusted(seen: Seen, trustedBy: string | null): Seen {
+  return trustedBy !== null && (seen.kind === "over" || seen.kind === "absent") ? { ...seen, trustedBy } : seen;
 }
 
 function allUnreachable(refs: readonly Ref[], error: string): ReadonlyMap<Ref, Seen> {

@@ -33,6 +33,8 @@ export async function submitJob(submission: Submission, parts: SubmitParts): Pro
     slurm: spec.slurm,
     limitMs: spec.limitMs,
     delayMs: notBeforeMs === null ? null : notBeforeMs - parts.nowMs,
+    dependency: submission.dependency ?? null,
+    hold: submission.hold ?? false,
     after: after.flatMap((one) => (one === null ? [] : [one.id])),
   };
   const ran = await parts.run("sbatch", sbatchArguments(job), {

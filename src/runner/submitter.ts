@@ -1,0 +1,271 @@
+/**
+ * The submitter's life (mode submitter): it looks at the job folder often and at the scheduler once a poll, and moves the chain
+ * by the same `advance` as everybody. Before its own limit it queues its successor, which finds the attempt in flight on file
+ * and goes on with it. It holds nothing that is not on file, so its death at any moment costs time and nothing else.
+ */
+import { join } from "node:path";
+import {
+  advance,
+  endSubmitter,
+  ensureSubmitter,
+  recordSubmitterJob,
+  type World,
+  withdrawSubmitters,
+} from "../chain/index.ts";
+import {
+  type JobSpec,
+  type Outcome,
+  RECORD_VERSION,
+  refOf,
+  type SubmitterEnd,
+  type SubmitterStarted,
+  submitterAct,
+  submitterBeatMs,
+} from "../core/index.ts";
+import {
+  createRecord,
+  HEARTBEAT_FILE,
+  JournalError,
+  readSpec,
+  readSubmitter,
+  readSubmitters,
+  readTask,
+  type SubmitterPlace,
+  type TaskPlace,
+  taskPlace,
+} from "../journal/index.ts";
+import type { Allocation } from "../schedulers/index.ts";
+import { isHopeless } from "./own-job.ts";
+import type { Outside } from "./ports.ts";
+import { limitAtOf } from "./window.ts";
+
+export interface SubmitterPorts {
+  readonly world: World;
+  readonly place: SubmitterPlace;
+  readonly allocation: Allocation;
+  readonly outside: Pick<Outside, "asked">;
+  readonly isAsked: () => boolean;
+  /** The allocation's end as the scheduler says it now; null: no news. */
+  readLimitEnd(): Promise<number | null>;
+}
+
+/** Longest pause between two looks at the folder. */
+const LOOK_MS = 2_000;
+
+/** Returns when it has nothing left to do; its end is on file. */
+export async function runSubmitter(ports: SubmitterPorts): Promise<SubmitterEnd | "twin"> {
+  const { world, place } = ports;
+  const begun = await begin(ports);
+  if (begun !== "begun") return begun;
+  const reason = await new Life(ports).untilEnd();
+  await endSubmitter(world, place, reason);
+  if (reason === "chain-over") await withdrawSubmitters(world, place.job, place.number);
+  return reason;
+}
+
+/** One process a number: a requeue by the site leaves the chain to a new number, as it does with an attempt. */
+async function begin({ world, place, allocation }: SubmitterPorts): Promise<"begun" | SubmitterEnd | "twin"> {
+  const { submitted, started, ended } = await readSubmitter(world.folder, place);
+  if (ended !== null) return ended.reason;
+  if (started !== null) {
+    if (allocation.restartCount <= started.restartCount) return "twin";
+    const { spec } = await specOf(world, place);
+    await ensureSubmitter(world, place.job, { spec, basis: "hand-over", me: place.number });
+    await endSubmitter(world, place, "requeued");
+    return "requeued";
+  }
+  const record: SubmitterStarted = {
+    version: RECORD_VERSION,
+    nonce: world.nonce(),
+    atMs: world.clock.nowMs(),
+    process: world.self,
+    ref: allocation.ref,
+    restartCount: allocation.restartCount,
+    limitEndAtMs: allocation.limitEndAtMs,
+  };
+  const { mine } = await createRecord(world.folder, join(place.folder, "started.json"), record);
+  if (!mine) return "twin";
+  if (submitted === null) await recordSubmitterJob(world, place, allocation, "job");
+  return "begun";
+}
+
+async function specOf(
+  world: World,
+  place: SubmitterPlace,
+): Promise<{ readonly spec: JobSpec; readonly marginMs: number; readonly limitMs: number | null }> {
+  const found = await readSpec(world.folder, place.job);
+  const spec = found?.revision.spec;
+  if (spec?.submitter === undefined)
+    throw new JournalError("missing", place.job.folder, `${place.job.folder} is no job in mode submitter`);
+  return { spec, ...spec.submitter };
+}
+
+class Life {
+  readonly #ports: SubmitterPorts;
+  /** On this host's monotonic clock; null: none. */
+  #limitAtMs: number | null;
+  readonly #begunMs: number;
+  #rereadMs = Number.NEGATIVE_INFINITY;
+  #beatAtMs = Number.NEGATIVE_INFINITY;
+  #says = "begins";
+  #trouble = "";
+
+  constructor(ports: SubmitterPorts) {
+    this.#ports = ports;
+    this.#begunMs = ports.world.clock.monotonicMs();
+    this.#limitAtMs = limitAtOf(ports.allocation.limitEndAtMs, ports.world.clock);
+  }
+
+  async untilEnd(): Promise<SubmitterEnd> {
+    const { world, outside, isAsked } = this.#ports;
+    for (;;) {
+      let pauseMs = LOOK_MS;
+      try {
+        const reason = await this.#round();
+        if (reason !== null) return reason;
+        const { spec } = await specOf(world, this.#ports.place);
+        pauseMs = Math.min(LOOK_MS, spec.timing.pollMs);
+        this.#well();
+      } catch (error) {
+        if (isHopeless(error)) throw error;
+        this.#sick(error instanceof Error ? error.message : String(error));
+        if (isAsked()) return "asked";
+      }
+      await Promise.race([world.clock.sleep(pauseMs), outside.asked]);
+    }
+  }
+
+  /** One look, and what it asks for. Null: go on. */
+  async #round(): Promise<SubmitterEnd | null> {
+    const { world, place, isAsked } = this.#ports;
+    const { spec, marginMs, limitMs } = await specOf(world, place);
+    await this.#beat(spec);
+    // Before anything is moved: a later one may be at it.
+    const before = await this.#act(false, marginMs, limitMs);
+    if (before.do === "leave") return before.reason;
+    const tasks = await tasksOf(world, place);
+    if (tasks.length > 1) await this.#askForAll(tasks);
+    const outcomes: Outcome[] = [];
+    for (const task of tasks) {
+      // TERM comes shortly before KILL.
+      if (isAsked()) return "asked";
+      outcomes.push(await this.#move(task, spec));
+    }
+    this.#says = outcomes.map(outcomeText).join("; ");
+    const act = await this.#act(outcomes.every(isAtRest), marginMs, limitMs);
+    if (act.do === "leave") return act.reason;
+    if (act.do === "hand-over") await this.#handOver(spec);
+    return null;
+  }
+
+  async #act(chainOver: boolean, marginMs: number, limitMs: number | null) {
+    const { world, place, isAsked } = this.#ports;
+    const nowMs = world.clock.monotonicMs();
+    // Where the scheduler could not be asked, the user's own limit is never later by much.
+    const limitAtMs = this.#limitAtMs ?? (limitMs === null ? null : this.#begunMs + limitMs);
+    return submitterAct({
+      me: place.number,
+      submitters: await this.#allFromMe(),
+      chainOver,
+      asked: isAsked(),
+      limitLeftMs: limitAtMs === null ? null : limitAtMs - nowMs,
+      marginMs,
+    });
+  }
+
+  /** From the newest started one upwards, and this one, which may lie below it. */
+  async #allFromMe() {
+    const { world, place } = this.#ports;
+    const newest = await readSubmitters(world.folder, place.job);
+    if (newest.some(({ number }) => number === place.number)) return newest;
+    return [await readSubmitter(world.folder, place), ...newest];
+  }
+
+  async #move(task: TaskPlace, spec: JobSpec): Promise<Outcome> {
+    const { world } = this.#ports;
+    const outcome = await advance(world, task);
+    if (spec.ahead === 0 || outcome.kind === "over" || outcome.kind === "held") return outcome;
+    const { open } = await readTask(world.folder, task);
+    const running = open.find(({ go, exited }) => go?.what === "start" && exited === null);
+    if (running === undefined) return outcome;
+    // A body in this mode queues nothing: its successors are our affair.
+    const queued = await advance(world, task, { me: running.number, topUp: true, ahead: spec.ahead, claims: true });
+    return queued.kind === "waiting" ? queued : outcome;
+  }
+
+  /** One question for all tasks together: what each of them asks next is answered from it. */
+  async #askForAll(tasks: readonly TaskPlace[]): Promise<void> {
+    const { world } = this.#ports;
+    const states = await Promise.all(tasks.map((task) => readTask(world.folder, task)));
+    const refs = states.flatMap(({ open }) => open.map(refOf)).filter((ref) => ref !== null);
+    if (refs.length > 0) await world.scheduler.observe([...new Set(refs)]);
+  }
+
+  async #handOver(spec: JobSpec): Promise<void> {
+    const { world, place } = this.#ports;
+    if (await this.#hasMoreTime(spec)) return;
+    const ensured = await ensureSubmitter(world, place.job, { spec, basis: "hand-over", me: place.number });
+    if (ensured.kind === "there" || ensured.kind === "not-needed") return;
+    this.#says = `its successor is not queued: ${ensured.kind === "refused" ? ensured.error : ensured.why}`;
+  }
+
+  /** The limit may have been changed since: asked once a poll. */
+  async #hasMoreTime({ timing, submitter }: JobSpec): Promise<boolean> {
+    const { clock } = this.#ports.world;
+    const nowMs = clock.monotonicMs();
+    if (nowMs - this.#rereadMs < timing.pollMs) return false;
+    this.#rereadMs = nowMs;
+    const limitEndAtMs = await this.#ports.readLimitEnd();
+    if (limitEndAtMs === null) return false;
+    this.#limitAtMs = limitAtOf(limitEndAtMs, clock);
+    return (this.#limitAtMs ?? Number.POSITIVE_INFINITY) - nowMs > (submitter?.marginMs ?? 0);
+  }
+
+  async #beat(spec: JobSpec): Promise<void> {
+    const { world, place } = this.#ports;
+    const nowMs = world.clock.monotonicMs();
+    if (nowMs - this.#beatAtMs < submitterBeatMs(spec.timing)) return;
+    this.#beatAtMs = nowMs;
+    const line = `${Math.round(world.clock.nowMs())} ${this.#says.replaceAll(/\s+/g, " ")}\n`;
+    try {
+      await world.folder.append(join(place.folder, HEARTBEAT_FILE), line);
+    } catch (error) {
+      // The chain may still be moved; who misses the beat asks the scheduler.
+      this.#sick(`heartbeat: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+
+  #sick(trouble: string): void {
+    // Once: a sick folder stays sick for hours.
+    if (trouble !== this.#trouble) this.#ports.world.log(trouble);
+    this.#trouble = trouble;
+    this.#says = trouble;
+  }
+
+  #well(): void {
+    if (this.#trouble !== "") this.#ports.world.log("well again");
+    this.#trouble = "";
+  }
+}
+
+async function tasksOf(world: World, { job }: SubmitterPlace): Promise<readonly TaskPlace[]> {
+  const names = (await world.folder.list(join(job.folder, "tasks"))) ?? [];
+  const indices = names.filter((name) => /^\d+$/.test(name)).map(Number);
+  return (indices.length === 0 ? [0] : indices.sort((a, b) => a - b)).map((index) => taskPlace(job, index));
+}
+
+function isAtRest({ kind }: Outcome): boolean {
+  return kind === "over" || kind === "held";
+}
+
+function outcomeText(outcome: Outcome): string {
+  switch (outcome.kind) {
+    case "waiting":
+    case "held":
+      return outcome.why;
+    case "going":
+      return `attempt ${outcome.attempt} is queued or runs`;
+    case "over":
+      return `over (${outcome.decision.kind})`;
+  }
+}
