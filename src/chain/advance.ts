@@ -22,6 +22,7 @@ import {
   type View,
   type Watch,
   type WithdrawReason,
+  waitsAsWished,
 } from "../core/index.ts";
 import {
   attemptPlace,
@@ -148,6 +149,7 @@ async function look(
     ahead: options.ahead ?? spec.ahead,
     me: options.me ?? null,
     topUp: options.topUp ?? false,
+    waitsAsWished: waitsAsWished(spec, { settled, open }),
     claims: options.claims ?? (spec.mode !== "submitter" || options.me === undefined),
     seen: round.seen,
     found: round.found,

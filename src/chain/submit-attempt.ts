@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import {
   type Claim,
+  hasNotBegun,
   type JobSpec,
   RECORD_VERSION,
   type Ref,
@@ -37,8 +38,9 @@ export async function submitAttempt(
   }
 }
 
-export function scriptPath(place: AttemptPlace): string {
-  return join(place.folder, "script.sh");
+/** Of an attempt or a submitter: what its job was submitted with, and is known by. */
+export function scriptPath({ folder }: { readonly folder: string }): string {
+  return join(folder, "script.sh");
 }
 
 async function hand(world: World, place: AttemptPlace, spec: JobSpec, view: View): Promise<void> {
@@ -95,22 +97,17 @@ async function putOnFile(world: World, place: AttemptPlace, job: Parameters<type
 function notBefore(claim: Claim | null, spec: JobSpec, view: View, nowMs: number): number | null {
   const decided = claim?.notBeforeMs ?? null;
   const waited = decided === null ? null : Math.min(decided, nowMs + spec.backoffMaxMs);
-  const wished = nothingRan(view) ? (spec.untilFirstRun?.beginAtMs ?? null) : null;
+  const wished = hasNotBegun(view) ? (spec.untilFirstRun?.beginAtMs ?? null) : null;
   return waited === null || wished === null ? (waited ?? wished) : Math.max(waited, wished);
 }
 
 /** The user's wishes about the beginning: a job keeps them where none before it has begun. */
 function beginning(spec: JobSpec, view: View, number: number): Pick<Submission, "dependency" | "hold"> {
   const wishes = spec.untilFirstRun;
-  if (wishes === undefined || !nothingRan(view)) return {};
+  if (wishes === undefined || !hasNotBegun(view)) return {};
   // Released once is released: a successor, or what is submitted in place of a job, does not wait for another word.
   const isFirstJob = view.settled?.record.evidence.ref == null && view.open.every((a) => a.number >= number);
   return { dependency: wishes.dependency, hold: wishes.hold && isFirstJob };
-}
-
-/** No job of the chain has begun: where one has, the scheduler has seen the wishes met. */
-function nothingRan({ settled, open }: View): boolean {
-  return (settled?.record.carry.attempts ?? 0) === 0 && open.every(({ started }) => started === null);
 }
 
 /** Nodes where the last attempts could not start their runner are excluded beside those that the user has excluded. */

@@ -4,6 +4,7 @@ export { type AccountTotals, accountConflicts, accountTotals } from "./account.t
 export { type AllocationHere, allocationEndText, isWorthStarting, limitWithin } from "./allocation-bound.ts";
 export { EMPTY_CARRY } from "./decision.ts";
 export { definedVariables } from "./environment.ts";
+export { hasNotBegun, waitsAsWished } from "./first-run.ts";
 export {
   formatJobId,
   type JobId,
@@ -67,6 +68,7 @@ export { lastElapsedMs } from "./samples.ts";
 export {
   type Absent,
   type Active,
+  NEVER_MET,
   neverStarts,
   type Over,
   type QueuePlace,

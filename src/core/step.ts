@@ -44,6 +44,8 @@ export interface View {
   readonly topUp: boolean;
   /** Whether the caller may claim the next attempt. In mode submitter a body may not: it settles, and the submitter claims. */
   readonly claims: boolean;
+  /** What is queued waits for a dependency of the user's own. */
+  readonly waitsAsWished: boolean;
   /** Answers of this round, by ref; a missing one has not been asked for. */
   readonly seen: ReadonlyMap<Ref, Seen>;
   /** Answers of this round on scripts of claims without a job, by attempt. */
@@ -301,7 +303,9 @@ function visitQueued(a: AttemptRecords, view: View, survey: Survey): Step | null
   if (seen === undefined) return ask(view);
   switch (seen.kind) {
     case "active":
-      if (neverStarts(seen)) return withdraw("job-gone", "its dependency can never be satisfied");
+      // Another job in its place is no help where it would wait for the same: then a person is told.
+      if (neverStarts(seen) && !view.waitsAsWished)
+        return withdraw("job-gone", "its dependency can never be satisfied");
       survey.living.push(a.number);
       return null;
     case "unreachable":

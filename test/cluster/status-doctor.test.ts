@@ -108,6 +108,18 @@ describe.skipIf(unavailable !== null)(
       );
     });
 
+    it("leaves a job whose own dependency can never be met in the queue, and says so", async (t) => {
+      const { submit, rows, stint } = newFolder(t);
+      const fails = await slurm.runAsUser("sbatch", ["--parsable", "-o", "/dev/null", "--wrap", "exit 1"]);
+      await submit("after", "--ahead", "2", `--dependency=afterok:${fails.stdout.trim()}`);
+      const queue = await queueOf(rows, "after", "DependencyNeverSatisfied");
+      expect(queue).toMatchObject({ chance: "will-never-start" });
+      const moved = await stint("resume", "after");
+      expect(moved.exitCode, moved.stderr).toBe(0);
+      expect((await queueOf(rows, "after", "DependencyNeverSatisfied")).id).toBe(queue.id);
+      expect((await stint("status", "after")).stdout).toContain("stint cancel after, then stint submit --again");
+    });
+
     it("says when a job is expected that waits for nodes", async (t) => {
       const { submit, rows } = newFolder(t);
       const all = ["--nodes", "4", "--sbatch-arg=--exclusive"];

@@ -9,6 +9,7 @@ import {
   type Started,
   standingDecision,
   stopInForce,
+  waitsAsWished,
 } from "../../core/index.ts";
 import { aliveHere } from "../../host/index.ts";
 import { commandText } from "../../spec/index.ts";
@@ -77,7 +78,7 @@ export function stateOf(job: JobOnFile, input: StateInput, name: string): StateN
   if (input.attendedBy !== null) return waits(last, `attended by process ${input.attendedBy}`, false);
   return {
     state: "stranded",
-    reason: whyStranded(job),
+    reason: whyStranded(job, input.seen),
     advice: `stint resume ${name}`,
     attempt: open.at(-1)?.number ?? last,
     mover: false,
@@ -89,7 +90,15 @@ function waits(attempt: number | null, reason: string, mover: boolean): StateNow
 }
 
 /** Nobody moves it: a claim that was made elsewhere and went no further says where to look. */
-function whyStranded({ state: { settled, open } }: JobOnFile): string {
+function whyStranded(job: JobOnFile, seen: ReadonlyMap<Ref, Seen>): string {
+  const { settled, open } = job.state;
+  const inVain = open.find((attempt) => {
+    const ref = isNothing(attempt) ? null : refOf(attempt);
+    const answer = ref === null ? undefined : seen.get(ref);
+    return answer !== undefined && isInVain(answer, job);
+  });
+  if (inVain !== undefined)
+    return `attempt ${inVain.number} is queued for a dependency that can never be met, and nobody will queue another one`;
   if (settled === null && open.length === 0) return "no attempt was ever claimed";
   const claimed = open.find((a) => !isNothing(a) && a.claim !== null && refOf(a) === null);
   if (claimed?.claim == null || aliveHere(claimed.claim.by) !== "elsewhere")
@@ -186,7 +195,7 @@ function queuedState(attempt: AttemptRecords, job: JobOnFile, input: StateInput,
   }
   const seen = input.seen.get(ref);
   if (seen?.kind === "unreachable") return waits(number, silence(number, seen.error), false);
-  if (seen?.kind !== "active" || neverStarts(seen)) return null;
+  if (seen?.kind !== "active" || isInVain(seen, job)) return null;
   const begin = claim?.notBeforeMs ?? null;
   if (seen.phase === "pending" && begin !== null && begin > input.nowMs)
     return waiting(`attempt ${number} begins in ${Math.ceil((begin - input.nowMs) / 1000)} s (back-off)`);
@@ -195,6 +204,11 @@ function queuedState(attempt: AttemptRecords, job: JobOnFile, input: StateInput,
   const reason = seen.reason === null ? "" : ` (${seen.reason})`;
   if (seen.phase !== "pending") return waiting(`attempt ${number} is starting`);
   return waiting(`attempt ${number} is queued${reason}`);
+}
+
+/** Whoever moves the chain takes it back and queues another one in its place, which then may start. */
+function isInVain(seen: Seen, job: JobOnFile): boolean {
+  return neverStarts(seen) && !waitsAsWished(job.spec, job.state);
 }
 
 /** What an unreachable answer says where the scheduler was left alone on purpose. */
