@@ -1,6 +1,7 @@
 // The face of chain: moving a chain, and the world it moves in.
 export { type AdvanceOptions, advance, withdraw } from "./advance.ts";
 export { type GatherOptions, type GatherResult, gatherTask, type MissingAccount } from "./gather-task.ts";
+export { identitiesOf } from "./job-identity.ts";
 export { APPLICATION_FILE, type ApplicationRecord, localAttempts, markOf } from "./local-attempts.ts";
 export { type OpenOptions, openWorld } from "./open-world.ts";
 export { type AttemptAccount, type AttemptRow, attemptTable } from "./operations/attempt-table.ts";

@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { type GoStart, type Progress, progressOf, progressValue, type Ref, type Seen } from "../../core/index.ts";
 import { type Folder, realClock } from "../../host/index.ts";
 import { attemptPlace, findJobs, type JobPlace, JournalError, readRecord, taskPlace } from "../../journal/index.ts";
-import { identitiesOf } from "../job-identity.ts";
+import type { JobIdentity } from "../../schedulers/index.ts";
+import { identitiesOf, settledIdentity, submitterIdentities } from "../job-identity.ts";
 import { NOT_ASKED } from "./chain-state.ts";
 import { type ChainStatus, type StatusInput, statusOf, unfinishedStatus, unreadableStatus } from "./chain-status.ts";
 import { attendedBy } from "./driver-record.ts";
@@ -184,14 +185,22 @@ async function observeGroup(group: readonly OpenJob[], all: readonly Ref[]): Pro
       // Looking at a local attempt also ends what its death has left behind: that is its owner's affair alone.
       if (job.spec.scheduler === "local") requireOwnJob(place);
       const { scheduler } = await worldOf(project, place, job.spec);
-      const identities = group.flatMap((one) => [...identitiesOf(taskPlace(one.place, 0), one.job.state.open)]);
-      return await scheduler.observe(refs, new Map(identities));
+      return await scheduler.observe(refs, new Map(group.flatMap((one) => [...identitiesIn(one.job)])));
     } catch (caught) {
       // The next job of the same scheduler may be in a better state.
       error = lineOf(caught);
     }
   }
   return new Map(refs.map((ref) => [ref, { kind: "unreachable", error }]));
+}
+
+function identitiesIn({ place, state, submitters }: JobOnFile): ReadonlyMap<Ref, JobIdentity> {
+  const task = taskPlace(place, 0);
+  return new Map([
+    ...(state.settled === null ? [] : settledIdentity(task, state.settled)),
+    ...identitiesOf(task, state.open),
+    ...submitterIdentities(place, submitters),
+  ]);
 }
 
 function notAsked(refs: readonly Ref[]): ReadonlyMap<Ref, Seen> {

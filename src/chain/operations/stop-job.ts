@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { RECORD_VERSION, refOf, stopInForce } from "../../core/index.ts";
 import { checkHome, createStop, type JobPlace, readStops, taskPlace } from "../../journal/index.ts";
 import { advance } from "../advance.ts";
+import { identitiesOf, stillOwn } from "../job-identity.ts";
 import { reservePath, withReserve } from "../reserve.ts";
 import type { World } from "../world.ts";
 import type { ChainStatus } from "./chain-status.ts";
@@ -130,7 +131,8 @@ async function killRunning(world: World, project: Project, place: JobPlace): Pro
   const job = await readJob(project.folder, place);
   const running = job?.state.open.find((a) => a.go?.what === "start" && a.exited === null) ?? null;
   const ref = running === null ? null : refOf(running);
-  if (ref === null) return;
+  if (running === null || ref === null) return;
+  if (!(await stillOwn(world, identitiesOf(taskPlace(place, 0), [running]))).includes(ref)) return;
   world.log(`kill ${ref}: it did not end in its time`);
   await world.scheduler.kill(ref);
 }
