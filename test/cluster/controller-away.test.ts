@@ -10,7 +10,7 @@ import { chainsOn, LONG } from "./make-chain.ts";
 import { type SlurmProject, TIMING } from "./slurm-project.ts";
 
 /** Longer than sbatch waits for its answer. */
-const OUTAGE_MS = process.env.STINT_FULL === "1" ? 60_000 : 11_000;
+const OUTAGE_MS = 60_000;
 
 /** sbatch that is held back while there is `hold`, until there is `go`: the test then does what it does to the real one. */
 const HELD_BACK = `#!/bin/bash
@@ -112,8 +112,7 @@ describe.skipIf(unavailable !== null)(
     });
 
     // sacct is waited for 45 s at each look that needs it, and two of them are needed here.
-    const hows = process.env.STINT_FULL === "1" ? (["refuses", "hangs"] as const) : (["refuses"] as const);
-    it.for(hows)(
+    it.for(["refuses", "hangs"] as const)(
       "accounting is away for the whole chain (it %s): what needs no account is judged all the same",
       async (how, t) => {
         const goOn = await stopAccounting(t, how);

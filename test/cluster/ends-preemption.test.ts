@@ -33,23 +33,6 @@ describe
       ]);
     const nodeOf = async (project: SlurmProject) => (await project.started(1)).nodes[0] ?? "";
 
-    it("preemption by requeue takes a job that may not be requeued away: it saves, and the chain goes on", async (t) => {
-      const project = await make(t, ENDLESS, {
-        ...LONG,
-        total: 100_000,
-        slurm: { partition: "scav", sbatch: [`--exclude=${second},${third},${fourth}`] },
-      });
-      await project.advance();
-      await project.untilSteps(1, 5);
-      await pushOut(await nodeOf(project));
-      await project.watchToEnd();
-      expect(await project.ends()).toEqual(["preempted retry", "completed finish"]);
-      const { exited, settled } = await project.attempt(1);
-      expect(exited).toMatchObject({ exitCode: 99, endedBy: "scheduler", survivors: [] });
-      expect(settled?.evidence).toMatchObject({ state: "PREEMPTED" });
-      expectExactlyOnce(project.steps(), project.steps().length);
-    });
-
     it("preemption by requeue of a job that somebody has made requeueable: its second start does nothing", async (t) => {
       const project = await make(t, ENDLESS, {
         ...LONG,
@@ -68,7 +51,6 @@ describe
     });
 
     it("preemption by cancel with a grace time: the batch script hears of it when the grace is over, and it saves", async (t) => {
-      t.skip(process.env.STINT_FULL !== "1", "ten seconds of grace; STINT_FULL=1 runs it");
       const project = await make(t, ENDLESS, {
         ...LONG,
         total: 100_000,

@@ -62,6 +62,5 @@ describe.skipIf(unavailable !== null)(
 
 function whyNot(): string | null {
   if ("unavailable" in found) return found.unavailable;
-  if (found.faults === null) return "a second cluster can only be started beside the tests' own";
-  return process.env.STINT_FULL === "1" ? null : "takes a second cluster, 20 s; STINT_FULL=1 runs it";
+  return found.faults === null ? "a second cluster can only be started beside the tests' own" : null;
 }
