@@ -280,8 +280,9 @@ describe
       expect((await project.submitters()).map(({ ended }) => ended?.reason)).toEqual(["chain-over"]);
       await project.untilQueueEmpty();
 
-      // Held back by the user, the next one never starts; a drain takes it back all the same.
-      const held = await project.stint(["resume", "stopped", "--submitter-sbatch-arg=--hold"]);
+      // Above its partition's limit the next one never starts; a drain takes it back all the same.
+      const tooLong = ["--submitter-partition", "short", "--submitter-limit", "10m"];
+      const held = await project.stint(["resume", "stopped", ...tooLong]);
       expect(held.exitCode, held.stderr).toBe(0);
       expect((await project.status()).submitter).toMatchObject({ number: 2, phase: "queued" });
       const drained = await project.stint(["drain", "stopped", "--wait"]);
