@@ -146,9 +146,12 @@ type Settings = Readonly<Record<string, string>>;
  * is the tests' own, too.
  */
 export async function anotherCluster(settings: Settings): Promise<Cluster & { stop(): Promise<void> }> {
-  const port = Number(process.env.BASE_PORT ?? 27_817) + 40;
   const stateDir = `${STATE_DIR}-second`;
-  const own = { NODES: "1", ...settings, STATE_DIR: stateDir, BASE_PORT: String(port), NODE_PREFIX: "second" };
+  // Ports and nodes that are the first one's with something added: the same is done beside another first one.
+  const first = readFileSync(OWN_CONF, "utf8");
+  const port = Number(/^SlurmctldPort=(\d+)/m.exec(first)?.[1]) + 40;
+  const prefix = `${/^NodeName=([A-Za-z-]+)/m.exec(first)?.[1]}second`;
+  const own = { NODES: "1", ...settings, STATE_DIR: stateDir, BASE_PORT: String(port), NODE_PREFIX: prefix };
   const stop = async () => {
     await execute(fileURLToPath(new URL("down.sh", import.meta.url)), [], {
       env: { ...process.env, STATE_DIR: stateDir, WIPE: "1" },
