@@ -93,6 +93,8 @@ export class SlurmProject {
 
   static async make(options: ProjectOptions): Promise<SlurmProject> {
     const { slurm, files, spec = () => ({}), environment = () => ({}), name, onFinished } = options;
+    // First what may fail: no folder is there yet that would be left behind.
+    const [runnerFile, driverFile] = await Promise.all([runnerBundle(), driverBundle()]);
     const top = slurm.userFolder("chain");
     const folder = name === undefined ? top : join(top, name);
     if (name !== undefined) await slurm.runAsUser("mkdir", ["--", folder]);
@@ -103,8 +105,8 @@ export class SlurmProject {
     // The bundles lie in a folder of this process's own user; the nodes need copies that theirs may read.
     const runner = join(folder, "runner.mjs");
     const driver = join(folder, "driver.mjs");
-    copyFileSync(await runnerBundle(), runner);
-    copyFileSync(await driverBundle(), driver);
+    copyFileSync(runnerFile, runner);
+    copyFileSync(driverFile, driver);
     const project = new SlurmProject(slurm, top, folder, driver, spec(folder));
     onFinished(() => project.#remove());
     const { uuid } = project;
