@@ -95,8 +95,16 @@ function buildLibrary() {
 async function buildRunner(entry) {
   const { metafile } = await build({ ...BUNDLE, entryPoints: [entry], outfile: `${STAGE_NAME}/runner.mjs` });
   requireSelfContained(metafile);
+  requireNoParser(metafile);
   const [size] = Object.values(metafile.outputs).map((output) => output.bytes);
   return `dist/runner.mjs, ${kilobytes(size)}`;
+}
+
+/** Each attempt starts the runner, and its application waits meanwhile: what reads a user's files has no business in it. */
+function requireNoParser({ outputs }) {
+  const inputs = Object.values(outputs).flatMap((output) => Object.entries(output.inputs));
+  const parsers = inputs.filter(([name, { bytesInOutput }]) => bytesInOutput > 0 && /\/(yaml|valibot)\//.test(name));
+  if (parsers.length > 0) throw new Error(`the runner would load ${parsers[0][0]}: see who imports it`);
 }
 
 /** Split at each `import()`, so that `stint --version` reads the entry only. */

@@ -16,7 +16,7 @@ import {
 import { loadSlurm, localScheduler, localScript, NODE_FLAGS, type Scheduler } from "../schedulers/index.ts";
 import { scriptText, submitterScriptText } from "../slurm/index.ts";
 import { localAttempts } from "./local-attempts.ts";
-import { loadSite } from "./site.ts";
+import { rulesNow } from "./site-now.ts";
 import { newMemory, type World } from "./world.ts";
 
 export interface OpenOptions {
@@ -65,24 +65,9 @@ async function openScheduler({ job, spec, folder, uuid, ownerUid, log }: Schedul
   if (spec.scheduler === "local")
     return localScheduler({ folder, environment, ...localAttempts(folder, job, uuid, spec.killWaitMs) });
   const { slurmScheduler } = await loadSlurm();
-  const { pollFloorMs, trustedBy } = await siteNow(environment, log);
+  const { pollFloorMs, trustedBy } = rulesNow(environment, log);
   const pollMs = Math.max(spec.timing.pollMs, pollFloorMs);
   return slurmScheduler({ environment, clock: realClock, ownerUid, pollMs, trustedBy });
-}
-
-/**
- * The two rules that are read where they apply and not frozen: how often a controller may be asked is a matter of its health
- * today, and whether its word may be trusted must be possible to take back. A file that can't be used trusts nobody.
- */
-async function siteNow(
-  environment: Readonly<Record<string, string | undefined>>,
-  log: (line: string) => void,
-): Promise<{ readonly pollFloorMs: number; readonly trustedBy: string | null }> {
-  const loaded = await loadSite(environment);
-  if (loaded.kind === "errors") for (const error of loaded.errors) log(error);
-  if (loaded.kind !== "site") return { pollFloorMs: 0, trustedBy: null };
-  const { pollFloorMs, trust } = loaded.site;
-  return { pollFloorMs: pollFloorMs?.value ?? 0, trustedBy: trust?.value === "scheduler" ? trust.at : null };
 }
 
 /** The text of an attempt's script; nothing need be there. */

@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { errorCode } from "../host/index.ts";
 import { parseSiteFile, type SiteFile } from "../spec/index.ts";
+import { sitePath } from "./site-now.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -10,12 +11,6 @@ export type LoadedSite =
   | { readonly kind: "site"; readonly site: SiteFile }
   /** One line each. */
   | { readonly kind: "errors"; readonly path: string; readonly errors: readonly string[] };
-
-/** Where the site file is looked for: STINT_SITE, else /etc/stint.yaml. */
-export function sitePath(environment: Environment): string {
-  const named = environment.STINT_SITE ?? "";
-  return named === "" ? "/etc/stint.yaml" : named;
-}
 
 /** Reads the site file, once per process and path. A missing /etc/stint.yaml is none; a missing STINT_SITE is an error. */
 export function loadSite(environment: Environment): Promise<LoadedSite> {

@@ -10,5 +10,7 @@ export { type BatchInput, type Resolution, type ResolveInput, resolveSpec } from
 export { commandText, type SamePurpose, samePurpose } from "./same-purpose.ts";
 export { DROPPED_KEY, refusedFlags, type SbatchOption, sbatchOptions } from "./sbatch-options.ts";
 export type { Setting } from "./setting.ts";
-export { type ParsedSiteFile, parseSiteFile, type SiteFile, type SiteValue } from "./site-file.ts";
+export { type ParsedSiteFile, parseSiteFile, type SiteFile } from "./site-file.ts";
+export { type SiteNow, siteNow } from "./site-now.ts";
+export type { SiteValue } from "./site-value.ts";
 export { type FileValue, type ParsedSpecFile, parseSpecFile, type SpecFile } from "./spec-file.ts";

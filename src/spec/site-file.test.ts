@@ -3,6 +3,7 @@ import { optionTable, settingFlags } from "./option-table.ts";
 import { parseFlags } from "./parse-flags.ts";
 import { type Resolution, resolveSpec } from "./resolve.ts";
 import { parseSiteFile, type SiteFile } from "./site-file.ts";
+import { siteNow } from "./site-now.ts";
 import { siteTable } from "./site-settings.ts";
 import { parseSpecFile } from "./spec-file.ts";
 
@@ -104,10 +105,34 @@ describe("a site file", () => {
       "forbidden-partitions: debug",
       `${PATH}:1:23: forbidden-partitions: expected a list of partitions, such as [debug, interactive], found the text "debug"`,
     ],
+    [
+      "caps: {ahead: 1}\n'trust': scheduler",
+      `${PATH}:2:10: trust: compute nodes read it without a YAML parser: write it without quotes on a line of its own, as trust: …`,
+    ],
+    ["{poll-floor: 60s}", `${PATH}:1:14: poll-floor: compute nodes read it without a YAML parser`],
+    ['poll-floor: "60s"', `${PATH}:1:13: poll-floor: compute nodes read it without a YAML parser`],
+    ["poll-floor:\n  60s", `${PATH}:2:3: poll-floor: compute nodes read it without a YAML parser`],
     ["- a", `${PATH}:1:1: expected a map of settings`],
   ])("refuses %j with its place", async (yaml, error) => {
     const [first = ""] = await errorsOf(yaml);
     expect(first.slice(0, error.length)).toBe(error);
+  });
+
+  it("is read on nodes as it is read here, for the two rules that are read there", () => {
+    const text = "# trust: scheduler\npoll-floor: 1h30m # today\n caps: {}\ntrust:   scheduler\r\ntrust: cgroup\n";
+    expect(siteNow(text, PATH)).toEqual({
+      pollFloorMs: { value: 5_400_000, at: `${PATH}:2` },
+      trust: { value: "scheduler", at: `${PATH}:4` },
+    });
+    for (const none of [
+      "",
+      "trust: me",
+      "trust:scheduler",
+      " trust: scheduler",
+      "trust: scheduler x",
+      "poll-floor: 60",
+    ])
+      expect(siteNow(none, PATH), none).toEqual({ pollFloorMs: null, trust: null });
   });
 
   it("can set nothing that makes a job this job", () => {

@@ -1,14 +1,10 @@
 /** A site file (`/etc/stint.yaml`) into rules and defaults, each with its place. */
 
 import type { Setting } from "./setting.ts";
+import { nowSettings, type SiteNow, siteNow } from "./site-now.ts";
 import { DEFAULTS, siteSettings, siteTable } from "./site-settings.ts";
+import type { SiteValue } from "./site-value.ts";
 import type { FileValue } from "./spec-file.ts";
-
-/** A value of a site file and where it stands, e.g. `/etc/stint.yaml:7`. */
-export interface SiteValue<T> {
-  readonly value: T;
-  readonly at: string;
-}
 
 export interface SiteFile {
   /** Path, as it is shown. */
@@ -47,6 +43,15 @@ export async function parseSiteFile(text: string, name: string): Promise<ParsedS
     const answer = found === undefined ? null : setting.kind.read(found.raw);
     return found === undefined || answer === null || !answer.ok ? null : { value: answer.value, at: lineOf(found.at) };
   };
+  const unread = unreadOnNodes(siteNow(text, name), {
+    pollFloorMs: read(siteSettings.pollFloor),
+    trust: read(siteSettings.trust),
+  });
+  if (unread.length > 0)
+    return {
+      kind: "errors",
+      errors: unread.map((key) => `${values.get(key)?.at ?? name}: ${key}: ${ON_ITS_OWN_LINE} ${key}: …`),
+    };
   return {
     kind: "site",
     site: {
@@ -62,6 +67,17 @@ export async function parseSiteFile(text: string, name: string): Promise<ParsedS
       },
     },
   };
+}
+
+const ON_ITS_OWN_LINE = "compute nodes read it without a YAML parser: write it without quotes on a line of its own, as";
+
+/** Keys of which the quick reader would see another value than YAML does. */
+function unreadOnNodes(quick: SiteNow, whole: SiteNow): readonly string[] {
+  const same = (a: SiteValue<unknown> | null, b: SiteValue<unknown> | null): boolean => a?.value === b?.value;
+  return [
+    same(quick.pollFloorMs, whole.pollFloorMs) ? null : nowSettings.pollFloor.key,
+    same(quick.trust, whole.trust) ? null : nowSettings.trust.key,
+  ].filter((key) => key !== null);
 }
 
 function defaultsOf(values: ReadonlyMap<string, FileValue>): ReadonlyMap<string, FileValue> {

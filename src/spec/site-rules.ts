@@ -2,7 +2,8 @@
 import { formatDuration, type JobSpec } from "../core/index.ts";
 import { settings } from "./option-table.ts";
 import type { Picker } from "./picker.ts";
-import type { SiteFile, SiteValue } from "./site-file.ts";
+import type { SiteFile } from "./site-file.ts";
+import type { SiteValue } from "./site-value.ts";
 
 export interface UnderSite {
   readonly spec: JobSpec;

@@ -1,19 +1,13 @@
 /** What a site may set for everybody, in a table of the same kind as the settings of a job. */
 import { words } from "./compound-kinds.ts";
 import { TEXT_OR_NUMBER } from "./kind.ts";
-import { choice, duration, wholeNumber } from "./kinds.ts";
+import { duration, wholeNumber } from "./kinds.ts";
 import { optionTable } from "./option-table.ts";
 import { type Setting, setting } from "./setting.ts";
+import { nowSettings } from "./site-now.ts";
 
 export const siteSettings = {
-  pollFloor: setting({
-    key: "poll-floor",
-    kind: duration({ zero: "refused" }),
-    flags: [],
-    help: "shortest time between two questions of one process to the controller",
-    default: null,
-    group: "site",
-  }),
+  ...nowSettings,
   forbiddenPartitions: setting({
     key: "forbidden-partitions",
     kind: {
@@ -24,14 +18,6 @@ export const siteSettings = {
     flags: [],
     help: "partitions in which no chain may run",
     default: null,
-    group: "site",
-  }),
-  trust: setting({
-    key: "trust",
-    kind: choice(["scheduler", "cgroup"]),
-    flags: [],
-    help: "scheduler: the controller's word that a job is over is proof enough, also where it does not track processes by cgroup",
-    default: "cgroup",
     group: "site",
   }),
   capAttempts: setting({

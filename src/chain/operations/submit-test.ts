@@ -7,7 +7,7 @@ import type { JobSpec, Ref, Seen } from "../../core/index.ts";
 import { realClock } from "../../host/index.ts";
 import { loadSlurm, type Scheduler } from "../../schedulers/index.ts";
 import { environmentOutsideJob } from "../../slurm/index.ts";
-import { loadSite, sitePath } from "../site.ts";
+import { rulesNow, sitePath } from "../site-now.ts";
 import { type Finding, problem, warning } from "./finding.ts";
 import { projectForSubmit, requireOwn, type Where } from "./project.ts";
 import { inQueue, queueReason } from "./queue-state.ts";
@@ -54,12 +54,11 @@ const ASK_MS = 10_000;
 async function runTest(where: Where, folder: string, options: SubmitTestOptions): Promise<SubmitTestResult> {
   const { spec } = options;
   const { slurmScheduler } = await loadSlurm();
-  const loaded = await loadSite(where.environment);
-  const floorMs = loaded.kind === "site" ? (loaded.site.pollFloorMs?.value ?? 0) : 0;
+  const { pollFloorMs } = rulesNow(where.environment, () => {});
   const scheduler = slurmScheduler({
     environment: where.environment,
     clock: realClock,
-    pollMs: Math.max(ASK_MS, floorMs),
+    pollMs: Math.max(ASK_MS, pollFloorMs),
   });
   const token = randomUUID();
   const script = join(folder, "script.sh");
