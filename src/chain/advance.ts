@@ -7,6 +7,8 @@ import { join } from "node:path";
 import {
   type AttemptRecords,
   type Claimer,
+  isNothing,
+  isResumed,
   type JobSpec,
   nextStep,
   noteDoubt,
@@ -18,6 +20,7 @@ import {
   refOf,
   type Seen,
   type Step,
+  specForTask,
   type View,
   type Watch,
   type WithdrawReason,
@@ -25,6 +28,7 @@ import {
 import {
   attemptPlace,
   createRecord,
+  type JobPlace,
   JournalError,
   readSpec,
   readStops,
@@ -32,6 +36,7 @@ import {
   type TaskPlace,
 } from "../journal/index.ts";
 import { isOrphaned } from "../schedulers/index.ts";
+import { type BeginOptions, type BeginResult, beginTasks, hasSlot } from "./begin-tasks.ts";
 import { readRuntimeFault } from "./runtime-fault.ts";
 import { adopt, submitAttempt } from "./submit-attempt.ts";
 import type { World } from "./world.ts";
@@ -49,17 +54,63 @@ export interface AdvanceOptions {
 
 /** More steps than any chain needs in one call; a bug must not turn into a busy loop. */
 const MAX_STEPS = 10_000;
+/** Whoever has ended a task begins others for so long; after that the next one does. */
+const BEGIN_MS = 60_000;
 
+/** Advances one task. Whoever finds it over has freed a slot, and begins what may begin of its job's other tasks. */
 export async function advance(world: World, task: TaskPlace, options: AdvanceOptions = {}): Promise<Outcome> {
+  const outcome = await advanceTask(world, task, options, false);
+  if (outcome.kind === "over" || outcome.kind === "held") await advanceJob(world, task.job, { withinMs: BEGIN_MS });
+  return outcome;
+}
+
+/**
+ * Begins every task of a job that may begin and that nobody moves; a job of one task is left alone. What the scheduler does not take
+ * now leaves no claim behind.
+ */
+export async function advanceJob(world: World, job: JobPlace, options: BeginOptions = {}): Promise<BeginResult> {
+  const result = await beginTasks(world, job, (task) => advanceTask(world, task, {}, true), options);
+  if (result.refused !== null) await takeBack(world, result.refused.task, result.refused.attempt);
+  return result;
+}
+
+/** Our own claim, of which a clear no says that no job carries it: the next mover need not look for one. */
+async function takeBack(world: World, task: TaskPlace, attempt: number): Promise<void> {
+  const { folder } = attemptPlace(task, attempt);
+  if (!world.memory.refusals.has(folder)) return;
+  const { open } = await readTask(world.folder, task);
+  const claim = open.find(({ number }) => number === attempt)?.claim ?? null;
+  if (claim === null || claim.by.pid !== world.self.pid || claim.by.startTicks !== world.self.startTicks) return;
+  await withdraw(world, task, attempt, "not-needed", "the scheduler did not take it");
+}
+
+async function advanceTask(
+  world: World,
+  task: TaskPlace,
+  options: AdvanceOptions,
+  slotGranted: boolean,
+): Promise<Outcome> {
   const round = newRound(options.assume);
   for (let steps = 0; steps < MAX_STEPS; steps++) {
     const spec = await specOf(world, task);
     const view = await look(world, task, spec.spec, options, round);
     const step = nextStep(view);
     if (step.do === "rest") return step.outcome;
+    if (step.do === "claim" && !slotGranted && needsSlot(view) && !(await hasSlot(world, task, spec.spec)))
+      return waitsForSlot(step.attempt, spec.spec);
     await perform(world, task, spec, view, step, round);
   }
   throw new Error(`advance of ${task.id} does not come to rest: please report this`);
+}
+
+/** It has never begun, or was over and is resumed. */
+function needsSlot({ settled, open, stops }: View): boolean {
+  return open.every(isNothing) && (settled === null || isResumed(settled.record, stops));
+}
+
+function waitsForSlot(attempt: number, { tasks, timing }: JobSpec): Outcome {
+  const why = `waits for a slot: ${tasks?.parallel} at a time`;
+  return { kind: "waiting", why, attempt, lookAgainMs: timing.pollMs, forSlot: true };
 }
 
 /** Answers of one call: what was asked once is not asked again, unless our own cancel has changed it. */
@@ -89,7 +140,7 @@ async function specOf(world: World, task: TaskPlace): Promise<SpecNow> {
       `${path} is empty: the submit of ${task.job.id} never came to its end; submit it again`,
     );
   }
-  return { number: found.number, spec: found.revision.spec };
+  return { number: found.number, spec: specForTask(found.revision.spec, task.index) };
 }
 
 export function policyOf(spec: JobSpec, ownerUid: number): Policy {
@@ -116,7 +167,7 @@ async function look(
   round: Round,
 ): Promise<View> {
   // Stops first: one that arrives after this look is seen by the next.
-  const stops = await readStops(world.folder, task.job);
+  const stops = await readStops(world.folder, task);
   const { settled, open } = await readTask(world.folder, task);
   const claimers = new Map<number, Claimer>();
   const watches = new Map<number, Watch>();

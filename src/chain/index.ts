@@ -1,5 +1,6 @@
 // The face of chain: moving a chain, and the world it moves in.
-export { type AdvanceOptions, advance, withdraw } from "./advance.ts";
+export { type AdvanceOptions, advance, advanceJob, withdraw } from "./advance.ts";
+export type { BeginOptions, BeginResult } from "./begin-tasks.ts";
 export { type GatherOptions, type GatherResult, gatherTask, type MissingAccount } from "./gather-task.ts";
 export { APPLICATION_FILE, type ApplicationRecord, localAttempts, markOf } from "./local-attempts.ts";
 export { type OpenOptions, openWorld } from "./open-world.ts";
@@ -16,7 +17,16 @@ export {
   gatherAccounting,
   gatherForLook,
 } from "./operations/gather-accounting.ts";
-export { findJob, shortName } from "./operations/job-name.ts";
+export {
+  findJob,
+  findTarget,
+  requireOneTask,
+  shortName,
+  type Target,
+  targetName,
+  withTask,
+} from "./operations/job-name.ts";
+export { countsText, type TaskCounts } from "./operations/job-of-tasks.ts";
 export { type PreparedJob, type PrepareInput, prepareJob } from "./operations/prepare-job.ts";
 export { findProject, type Project, requireProject, type Where } from "./operations/project.ts";
 export { removeJob } from "./operations/remove-job.ts";
@@ -29,7 +39,7 @@ export {
 } from "./operations/resume-job.ts";
 export type { RuntimeBundle } from "./operations/runtime-bundle.ts";
 export type { SetAside } from "./operations/set-aside.ts";
-export { chainStatus, type JobTable, jobTable } from "./operations/status.ts";
+export { chainStatus, type JobStatus, type JobTable, jobStatus, jobTable } from "./operations/status.ts";
 export { type StopRequest, type StopResult, stopJob } from "./operations/stop-job.ts";
 export { type SubmitRequest, type SubmitResult, submitJob } from "./operations/submit-job.ts";
 export { isAtEnd, type WaitOptions, type WatchOptions, waitForJob, watchJob } from "./operations/watch-job.ts";

@@ -16,6 +16,8 @@ export interface OpenOptions {
   readonly folder: Folder;
   /** One line for whoever debugs; must not block. Default: nowhere. */
   readonly log?: (line: string) => void;
+  /** The task that this process is there for. Default: none in particular. */
+  readonly task?: number;
   /** Only the body of an attempt keeps the count of opaque checkpoint files on file. Default false. */
   readonly keepsGenerations?: boolean;
 }
@@ -25,12 +27,12 @@ export interface OpenOptions {
  * folder can't be used.
  */
 export async function openWorld(job: JobPlace, spec: JobSpec, options: OpenOptions): Promise<World> {
-  const { folder, log = () => {}, keepsGenerations = false } = options;
+  const { folder, log = () => {}, task, keepsGenerations = false } = options;
   const home = await checkHome(folder, job);
   const ownerUid = (await stat(job.folder)).uid;
   return {
     folder,
-    scheduler: await openScheduler(job, spec, folder, home.uuid, ownerUid),
+    scheduler: await openScheduler(job, spec, folder, { uuid: home.uuid, ownerUid, task: task ?? null }),
     clock: realClock,
     self: thisProcess(),
     aliveHere,
@@ -47,12 +49,11 @@ async function openScheduler(
   job: JobPlace,
   spec: JobSpec,
   folder: Folder,
-  uuid: string,
-  ownerUid: number,
+  { uuid, ownerUid, task }: { readonly uuid: string; readonly ownerUid: number; readonly task: number | null },
 ): Promise<Scheduler> {
   const environment = process.env;
   if (spec.scheduler === "local")
-    return localScheduler({ folder, environment, ...localAttempts(folder, job, uuid, spec.killWaitMs) });
+    return localScheduler({ folder, environment, ...localAttempts(folder, job, uuid, spec.killWaitMs, task) });
   const { slurmScheduler } = await loadSlurm();
   return slurmScheduler({ environment, clock: realClock, ownerUid, pollMs: spec.timing.pollMs });
 }

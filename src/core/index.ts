@@ -61,6 +61,7 @@ export {
 } from "./records.ts";
 export type { Absent, Active, Over, Seen, Unreachable } from "./seen.ts";
 export { formatBytes, formatSlurmMemory, type ParsedMemory, parseMemory } from "./size.ts";
+export { isNothing, mayBegin, type TaskPhase, taskPhase } from "./slots.ts";
 export {
   type Claimer,
   nextStep,
@@ -73,6 +74,8 @@ export {
   windowEndOf,
 } from "./step.ts";
 export { isResumed, type StopList, type Stops, standingDecision, stopInForce, stopNumber } from "./stops.ts";
+export { countedTasks, formatIndices, MOST_TASKS, parseArray, type TaskPlan, taskIndices } from "./task-plan.ts";
+export { fillTask, namesTask, specForTask } from "./task-spec.ts";
 export { type DurationRules, formatDuration, type ParsedDuration, parseDuration } from "./time.ts";
 export { totalReached } from "./verdict.ts";
 export { VERSION } from "./version.ts";

@@ -4,10 +4,12 @@ export { encode, JournalError, type JournalErrorCode } from "./codec.ts";
 export { findJobs } from "./find-jobs.ts";
 export { adoptHome, checkHome, createHome, type Home } from "./home.ts";
 export {
+  type AllStops,
   attemptNumbers,
   createRecord,
   createSpec,
   createStop,
+  readAllStops,
   readAttempt,
   readEnvironment,
   readFirstSpec,
@@ -16,6 +18,7 @@ export {
   readSpec,
   readStops,
   readTask,
+  stopsFor,
   type TaskState,
 } from "./journal.ts";
 export {

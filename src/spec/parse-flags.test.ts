@@ -114,7 +114,6 @@ describe("the options of a job", () => {
       ["--requeue"],
       "--requeue cannot be used: each attempt is a job of its own, so that no elapsed time is overwritten; leave it out",
     ],
-    [["-a", "0-3"], "-a cannot be used: (--array) a chain is one task so far; submit one job per index"],
   ])("answers %j with one line", (args, error) => {
     expect(jobFlags(...args).errors[0]).toBe(error);
   });

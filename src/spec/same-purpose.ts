@@ -5,9 +5,10 @@ import { quoteCommand } from "../core/index.ts";
 
 export type SamePurpose = { readonly same: true } | { readonly same: false; readonly differs: string };
 
-/** Command, working folder and checkpoint must agree; limits, budgets and resources may change. `a` is what is on file. */
+/** Command, tasks, working folder and checkpoint must agree; limits, budgets and resources may change. `a` is what is on file. */
 export function samePurpose(a: JobSpec, b: JobSpec): SamePurpose {
   if (!sameCommand(a.command, b.command)) return differs("the command", commandText(a.command), commandText(b.command));
+  if (tasksText(a) !== tasksText(b)) return differs("which tasks it has", tasksText(a), tasksText(b));
   if (a.cwd !== b.cwd) return differs("the working folder", a.cwd, b.cwd);
   const [before, now] = [checkpointOf(a), checkpointOf(b)];
   if (before.path !== now.path) return differs("the checkpoint", before.path, now.path);
@@ -18,6 +19,12 @@ export function samePurpose(a: JobSpec, b: JobSpec): SamePurpose {
 /** One line for a person: shell text as it is, an argument vector quoted. */
 export function commandText(command: Command): string {
   return command.kind === "shell" ? command.text : quoteCommand(command.argv);
+}
+
+/** How many at a time may change. */
+function tasksText({ tasks }: JobSpec): string {
+  if (tasks == null) return "one";
+  return tasks.kind === "array" ? `array ${tasks.indices}` : tasks.indices;
 }
 
 function differs(what: string, before: string, now: string): SamePurpose {

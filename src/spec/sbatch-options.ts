@@ -33,8 +33,6 @@ export const handedOn: readonly FlagOption[] = [
 
 /** Options of sbatch with which an attempt would not be what the chain takes it for: the reason, and what to do instead. */
 export const refusedFlags: ReadonlyMap<string, string> = new Map([
-  ["--array", "a chain is one task so far; submit one job per index"],
-  ["-a", "(--array) a chain is one task so far; submit one job per index"],
   ["--dependency", "a chain orders its own attempts; wait for the other job with: stint wait JOB"],
   ["-d", "(--dependency) a chain orders its own attempts; wait for the other job with: stint wait JOB"],
   ["--requeue", "each attempt is a job of its own, so that no elapsed time is overwritten; leave it out"],
@@ -62,6 +60,8 @@ const OWN_SETTING: ReadonlyMap<string, string> = new Map([
   ["-e", "error"],
   ["--chdir", "cwd"],
   ["-D", "cwd"],
+  ["--array", "array"],
+  ["-a", "array"],
   ["--begin", "none: a chain decides when an attempt may begin"],
   ["-b", "none: a chain decides when an attempt may begin"],
 ]);

@@ -49,6 +49,8 @@ export function stintName(of: Setting<unknown>): string | null {
 export const NEVER_SETTINGS: readonly string[] = [
   "STINT_JOB_ID",
   "STINT_TASK_ID",
+  "STINT_TASK_INDEX",
+  "STINT_TASK_COUNT",
   "STINT_ATTEMPT",
   "STINT_DEADLINE",
   "STINT_RESUME",

@@ -1,7 +1,15 @@
 /** The picked values put together: the spec of a job, and of a submitter job. */
 import { isAbsolute, join, normalize } from "node:path";
 import type { Command, JobSpec } from "../core/index.ts";
-import { nameFromCommand, RECORD_VERSION, type SchedulerName, suggestName } from "../core/index.ts";
+import {
+  countedTasks,
+  formatIndices,
+  nameFromCommand,
+  RECORD_VERSION,
+  type SchedulerName,
+  suggestName,
+  type TaskPlan,
+} from "../core/index.ts";
 import { settings } from "./option-table.ts";
 import type { Picker } from "./picker.ts";
 import type { ResolveInput } from "./resolve.ts";
@@ -34,6 +42,7 @@ export function specOf(
     version: RECORD_VERSION,
     name: picker.optional(settings.name) ?? defaultName(input, command),
     command,
+    tasks: tasksOf(picker),
     cwd,
     checkpoint: path === null ? null : { path, progress: picker.required(settings.progress) },
     total: picker.optional(settings.total),
@@ -96,6 +105,16 @@ export function specOf(
       pollMs: picker.required(settings.poll),
     },
   };
+}
+
+/** A `--parallel` outweighs the `%K` of an array, which may stand in a script. */
+function tasksOf(picker: Picker): TaskPlan | null {
+  const count = picker.optional(settings.tasks);
+  const array = picker.optional(settings.array);
+  const parallel = picker.optional(settings.parallel);
+  if (array !== null)
+    return { kind: "array", indices: formatIndices(array.indices), parallel: parallel ?? array.parallel };
+  return count === null ? null : countedTasks(count, parallel);
 }
 
 export function submitterOf(picker: Picker): SubmitterSpec {

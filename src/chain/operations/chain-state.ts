@@ -1,6 +1,7 @@
 /** What a chain is doing and who will move it, from its records and the answers of one round. Asks nobody itself. */
 import {
   type AttemptRecords,
+  isNothing,
   prove,
   type Ref,
   refOf,
@@ -11,7 +12,7 @@ import {
 } from "../../core/index.ts";
 import { aliveHere } from "../../host/index.ts";
 import { commandText } from "../../spec/index.ts";
-import { isAtRest, isNothing, type JobOnFile } from "./job-on-file.ts";
+import { hasTasks, isAtRest, type JobOnFile } from "./job-on-file.ts";
 
 /**
  * - `running`: an application is (or is about to be) at work.
@@ -30,8 +31,17 @@ export interface StateInput {
   readonly settledStarted: Started | null;
   /** Pid of a process here that attends the chain; null: none. */
   readonly attendedBy: number | null;
+  /** The task among the others of its job; absent: it has no others, or they were not looked at. */
+  readonly others?: OtherTasks;
   readonly nowMs: number;
   readonly nowMonotonicMs: number;
+}
+
+export interface OtherTasks {
+  /** It has not begun, and others are in its way. */
+  readonly mustWait: boolean;
+  /** One of them is seen to move: it takes on what nobody else does. */
+  readonly move: boolean;
 }
 
 export interface StateNow {
@@ -62,6 +72,9 @@ export function stateOf(job: JobOnFile, input: StateInput, name: string): StateN
   const last = settled?.number ?? null;
   if (input.settledStarted !== null && isHandingOver(input.settledStarted, input.seen))
     return waits(last, `attempt ${last} is handing over`, true);
+  if (input.others?.mustWait === true)
+    return waits(last, `waits for a slot: ${job.spec.tasks?.parallel} at a time`, false);
+  if (input.others?.move === true) return waits(last, "is taken on by the other tasks of the job", false);
   if (input.attendedBy !== null) return waits(last, `attended by process ${input.attendedBy}`, false);
   return {
     state: "stranded",
@@ -77,8 +90,10 @@ function waits(attempt: number | null, reason: string, mover: boolean): StateNow
 }
 
 /** Nobody moves it: a claim that was made elsewhere and went no further says where to look. */
-function whyStranded({ state: { settled, open } }: JobOnFile): string {
-  if (settled === null && open.length === 0) return "no attempt was ever claimed";
+function whyStranded(job: JobOnFile): string {
+  const { settled, open } = job.state;
+  if (settled === null && open.length === 0)
+    return hasTasks(job) ? "nobody has begun it" : "no attempt was ever claimed";
   const claimed = open.find((a) => !isNothing(a) && a.claim !== null && refOf(a) === null);
   if (claimed?.claim == null || aliveHere(claimed.claim.by) !== "elsewhere")
     return "it is not over, and nobody will move it";
@@ -183,7 +198,8 @@ function queuedState(attempt: AttemptRecords, job: JobOnFile, input: StateInput)
   return waiting(`attempt ${number} is queued${reason}`);
 }
 
-function isHandingOver(started: Started, seen: ReadonlyMap<Ref, Seen>): boolean {
+/** Whether the body that began so, or who stands behind it, is still there to move the chain on. */
+export function isHandingOver(started: Started, seen: ReadonlyMap<Ref, Seen>): boolean {
   const guardian = started.guardian === null ? "gone" : aliveHere(started.guardian);
   return aliveHere(started.body) === "alive" || guardian === "alive" || seen.get(started.ref)?.kind === "active";
 }

@@ -81,11 +81,21 @@ test("every setting that resume offers can be laid over a specification", () => 
     "backoff.first": "1s",
     "backoff.max": "20m",
   };
-  for (const { key, flags, placeholder } of resumeFlags) {
+  for (const { key, flags, placeholder } of resumeFlags.filter((option) => option.key !== "parallel")) {
     const value = samples[key] ?? (placeholder === "DURATION" ? "11s" : placeholder === "N" ? "7" : "other");
     const { changed } = change([`${flags[0]}=${value}`]);
     expect(changed, `${flags[0]}=${value}`).toEqual([key]);
   }
+});
+
+test("how many tasks run at a time can be changed, which tasks there are cannot", () => {
+  const tasks = { kind: "array", indices: "1-9:2", parallel: 2 } as const;
+  const flags = parseFlags(["--parallel", "4"], resumeFlags, { positionals: "anywhere" }).given;
+  const { spec: now, changed } = changeSpec({ ...onFile, tasks, cwd: "/data/{task}" }, flags);
+  expect(now.tasks).toEqual({ ...tasks, parallel: 4 });
+  expect(changed).toEqual(["parallel"]);
+  expect(() => change(["--parallel", "4"])).toThrow("needs several tasks");
+  expect(resumeFlags.filter(({ key }) => key === "tasks" || key === "array")).toEqual([]);
 });
 
 test("how progress is read can be corrected, and a rule that cannot be used is refused", () => {

@@ -16,4 +16,5 @@ export function environmentForJob(
   return Object.fromEntries(all.filter(([name]) => !OF_AN_ATTEMPT.test(name)));
 }
 
-const OF_AN_ATTEMPT = /^STINT_(LOCAL_.*|MARK|JOB_ID|TASK_ID|ATTEMPT|DEADLINE|RESUME|RUNNER|DEBUG)$/;
+const OF_AN_ATTEMPT =
+  /^STINT_(LOCAL_.*|MARK|JOB_ID|TASK_ID|TASK_INDEX|TASK_COUNT|ATTEMPT|DEADLINE|RESUME|RUNNER|DEBUG)$/;

@@ -1,7 +1,7 @@
 /** The real world of each job that this process works on: one per job, since a driver must remember what it watched. */
 import { join } from "node:path";
-import type { JobSpec } from "../../core/index.ts";
-import { attemptPlace, type JobPlace, taskPlace } from "../../journal/index.ts";
+import { type JobSpec, taskIndices } from "../../core/index.ts";
+import { type AttemptPlace, attemptPlace, type JobPlace, taskPlace } from "../../journal/index.ts";
 import { sbatchArguments } from "../../slurm/index.ts";
 import { openWorld, scriptFor } from "../open-world.ts";
 import type { World } from "../world.ts";
@@ -25,21 +25,24 @@ export function forgetWorld(place: JobPlace): void {
   worlds.delete(place.folder);
 }
 
-/** The script of the first attempt, without a job folder being there. */
+/** The script of the first attempt of the first task, without a job folder being there. */
 export function firstScript(place: JobPlace, spec: JobSpec): string {
-  return scriptFor(attemptPlace(taskPlace(place, 0), 1), spec);
+  return scriptFor(firstAttempt(place, spec), spec);
 }
 
 /** The command that hands the first attempt over, word by word, without a job folder being there. */
 export function firstHandOver(place: JobPlace, spec: JobSpec): readonly string[] {
-  const { folder } = attemptPlace(taskPlace(place, 0), 1);
+  const { folder, task } = firstAttempt(place, spec);
   const script = join(folder, "script.sh");
   if (spec.scheduler === "local") return ["/bin/sh", script];
   const { name: jobName, slurm, limitMs } = spec;
-  return [
-    "sbatch",
-    ...sbatchArguments({ script, attemptFolder: folder, jobName, slurm, limitMs, delayMs: null, after: [] }),
-  ];
+  const arrayIndex = spec.tasks?.kind === "array" ? task.index : null;
+  const job = { script, attemptFolder: folder, jobName, arrayIndex, slurm, limitMs, delayMs: null, after: [] };
+  return ["sbatch", ...sbatchArguments(job)];
+}
+
+function firstAttempt(place: JobPlace, spec: JobSpec): AttemptPlace {
+  return attemptPlace(taskPlace(place, taskIndices(spec.tasks)[0] ?? 0), 1);
 }
 
 function debugLog(line: string): void {

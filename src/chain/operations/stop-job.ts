@@ -1,11 +1,11 @@
 /** Drain (save, then stop) and cancel (now). The wish is on file before anything is done; "cancelled" is said after proof. */
 import { randomUUID } from "node:crypto";
 import { RECORD_VERSION, refOf, stopInForce } from "../../core/index.ts";
-import { checkHome, createStop, type JobPlace, readStops, taskPlace } from "../../journal/index.ts";
+import { checkHome, createStop, type JobPlace, readStops } from "../../journal/index.ts";
 import { advance } from "../advance.ts";
 import type { World } from "../world.ts";
 import type { ChainStatus } from "./chain-status.ts";
-import { isAtRest, type JobOnFile, readJob } from "./job-on-file.ts";
+import { hasTasks, isAtRest, type JobOnFile, readJob, readJobTasks } from "./job-on-file.ts";
 import { personHere } from "./job-records.ts";
 import { worldOf } from "./job-world.ts";
 import { type Project, requireOwnJob } from "./project.ts";
@@ -13,6 +13,8 @@ import { chainStatus } from "./status.ts";
 
 export interface StopRequest {
   readonly kind: "drain" | "cancel";
+  /** Only this task of the job; default: all of it. */
+  readonly task?: number | null;
   /** Return only when the chain is over: always for cancel, by wish for drain. */
   readonly wait?: boolean;
   /** Give up waiting after this long, in ms; default: none. */
@@ -34,28 +36,45 @@ const BODY_SLACK_MS = 15_000;
 const LONGEST_PAUSE_MS = 1_000;
 
 /**
- * Stops a chain. Throws StintError `not-owner`, `copied`, `record`. A wish that is on file is never taken back by an error:
+ * Stops a job, or one task of it. Throws StintError `not-owner`, `copied`, `record`. A wish that is on file is never taken back by an error:
  * the body sees it at its next heartbeat.
  */
 export async function stopJob(project: Project, place: JobPlace, request: StopRequest): Promise<StopResult> {
   requireOwnJob(place);
   await checkHome(project.folder, place);
-  const job = await readJob(project.folder, place);
-  const before = await chainStatus(project, place);
-  if (job === null || (isAtRest(job) && before.state !== "stranded")) return { kind: "was-over", status: before };
+  const index = request.task ?? null;
+  const read = async (): Promise<readonly JobOnFile[]> =>
+    ((await readJobTasks(project.folder, place)) ?? []).filter(({ task }) => index === null || task.index === index);
+  const tasks = await read();
+  const [first] = tasks;
+  const before = await chainStatus(project, place, index);
+  if (first === undefined || (tasks.every(isAtRest) && before.state !== "stranded"))
+    return { kind: "was-over", status: before };
   await createStop(project.folder, place, {
     version: RECORD_VERSION,
     nonce: randomUUID(),
     atMs: Date.now(),
     kind: request.kind,
     by: personHere(project),
+    ...(index === null ? {} : { task: index }),
   });
-  const world = await worldOf(project, place, job.spec);
-  const over = await end(world, project, job, request);
-  return { kind: over ? "stopped" : "asked", status: await chainStatus(project, place) };
+  const world = await worldOf(project, place, first.spec);
+  // What has not begun is over by the stop itself; the wish is made known to all others before any of them is waited for.
+  const left = (await read()).filter((task) => !isAtRest(task) || !hasTasks(task));
+  const endMs = world.clock.monotonicMs() + (request.timeoutMs ?? Number.POSITIVE_INFINITY);
+  let over = true;
+  for (const waits of left.length > 1 ? [false, true] : [true]) {
+    over = true;
+    for (const task of left) {
+      const timeoutMs = Math.max(0, endMs - world.clock.monotonicMs());
+      over = (await end(world, project, task, waits ? { ...request, timeoutMs } : { ...request, wait: false })) && over;
+    }
+    if (over) break;
+  }
+  return { kind: over ? "stopped" : "asked", status: await chainStatus(project, place, index) };
 }
 
-/** Advances until the chain is over; true when it is. */
+/** Advances until the task is over; true when it is. */
 async function end(world: World, project: Project, job: JobOnFile, request: StopRequest): Promise<boolean> {
   const { clock } = world;
   const begunMs = clock.monotonicMs();
@@ -64,13 +83,13 @@ async function end(world: World, project: Project, job: JobOnFile, request: Stop
   let told = "";
   let killed = false;
   for (;;) {
-    const outcome = await advance(world, taskPlace(job.place, 0));
+    const outcome = await advance(world, job.task);
     if (outcome.kind === "over") return true;
     // A later resume is a person's newer word: what runs now runs by it.
-    if (stopInForce(await readStops(project.folder, job.place)) === null) return false;
+    if (stopInForce(await readStops(project.folder, job.task)) === null) return false;
     // Held by its decision it is at rest; held because an attempt is unproved, something may still run, and only a person's
     // word can end that.
-    if (outcome.kind === "held") return !(await hasUnproved(project, job.place));
+    if (outcome.kind === "held") return !(await hasUnproved(project, job));
     const waitedMs = clock.monotonicMs() - begunMs;
     if (!wait || request.signal?.aborted === true || waitedMs >= (request.timeoutMs ?? Number.POSITIVE_INFINITY))
       return false;
@@ -79,7 +98,7 @@ async function end(world: World, project: Project, job: JobOnFile, request: Stop
     told = why;
     if (!killed && waitedMs >= bodyHasMs) {
       killed = true;
-      await killRunning(world, project, job.place);
+      await killRunning(world, project, job);
     }
     const pauseMs = outcome.kind === "waiting" ? Math.min(outcome.lookAgainMs, LONGEST_PAUSE_MS) : 200;
     await clock.sleep(Math.max(20, pauseMs));
@@ -92,14 +111,14 @@ function waitWords(kind: StopRequest["kind"], why: string): string {
   return kind === "cancel" && running !== undefined ? `ending attempt ${running}` : why;
 }
 
-async function hasUnproved(project: Project, place: JobPlace): Promise<boolean> {
-  const job = await readJob(project.folder, place);
+async function hasUnproved(project: Project, { place, task }: JobOnFile): Promise<boolean> {
+  const job = await readJob(project.folder, place, task.index);
   return job?.state.open.some((a) => a.go?.what === "start") === true;
 }
 
 /** The body did not end in its time: the scheduler ends the attempt, with all of its processes. */
-async function killRunning(world: World, project: Project, place: JobPlace): Promise<void> {
-  const job = await readJob(project.folder, place);
+async function killRunning(world: World, project: Project, { place, task }: JobOnFile): Promise<void> {
+  const job = await readJob(project.folder, place, task.index);
   const running = job?.state.open.find((a) => a.go?.what === "start" && a.exited === null) ?? null;
   const ref = running === null ? null : refOf(running);
   if (ref === null) return;

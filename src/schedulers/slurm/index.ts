@@ -2,6 +2,7 @@
 export { SlurmError } from "./commands.ts";
 export { type Ran, type RunCommand, runCommand } from "./run-command.ts";
 export {
+  largestArrayIndex,
   type SlurmScheduler,
   type SlurmSchedulerOptions,
   slurmScheduler,

@@ -1,0 +1,149 @@
+/**
+ * The tasks of one job among each other: which of them may begin, and beginning them. Whoever ends a task, or is asked to move the
+ * job, calls it; what it does is advancing, so that any number of processes may do it at once.
+ */
+import {
+  isNothing,
+  type JobSpec,
+  mayBegin,
+  type Outcome,
+  refOf,
+  stopNumber,
+  type TaskPhase,
+  taskIndices,
+  taskPhase,
+} from "../core/index.ts";
+import {
+  type AllStops,
+  attemptPlace,
+  type JobPlace,
+  readAllStops,
+  readSpec,
+  readTask,
+  stopsFor,
+  type TaskPlace,
+  type TaskState,
+  taskPlace,
+} from "../journal/index.ts";
+import type { World } from "./world.ts";
+
+export interface BeginOptions {
+  /** Begin no more after this long, in ms. Default: all that may begin. */
+  readonly withinMs?: number;
+  readonly signal?: AbortSignal;
+  /** After each: how many have been moved, of how many that were due. */
+  readonly onMoved?: (moved: number, due: number) => void;
+}
+
+export interface BeginResult {
+  /** Tasks that were moved now. */
+  readonly moved: number;
+  /** The scheduler's "not now", after which no more were begun: whoever moves the job next goes on. Null: none. */
+  readonly refused: { readonly task: TaskPlace; readonly attempt: number; readonly error: string } | null;
+  /** May begin, and was not tried any more. */
+  readonly left: number;
+}
+
+/** Begins, by `begin`, every task that may begin and that nobody moves. For a job of one task there is nothing to do. */
+export async function beginTasks(
+  world: World,
+  job: JobPlace,
+  begin: (task: TaskPlace) => Promise<Outcome>,
+  options: BeginOptions = {},
+): Promise<BeginResult> {
+  const endMs = world.clock.monotonicMs() + (options.withinMs ?? Number.POSITIVE_INFINITY);
+  const isOver = (): boolean => options.signal?.aborted === true || world.clock.monotonicMs() >= endMs;
+  let moved = 0;
+  for (;;) {
+    const spec = (await readSpec(world.folder, job))?.revision.spec ?? null;
+    if (spec === null || (spec.tasks ?? null) === null) return { moved, refused: null, left: 0 };
+    const { tasks, newestStop } = await readPhases(world, job, spec);
+    const due = dueTasks(world, tasks, spec);
+    let again = false;
+    for (const [at, task] of due.entries()) {
+      if (isOver()) return { moved, refused: null, left: due.length - at };
+      // A resume since then has put others in the way.
+      if ((await newestOf(world, job)) !== newestStop) {
+        again = true;
+        break;
+      }
+      const outcome = await begin(task);
+      if (outcome.kind === "waiting" && outcome.forSlot !== true) {
+        const error = refusalOf(world, task, outcome.attempt);
+        if (error !== null) return { moved, refused: { task, attempt: outcome.attempt, error }, left: due.length - at };
+      } else moved += 1;
+      options.onMoved?.(at + 1, due.length);
+      // Its slot is free again.
+      if (outcome.kind === "over" || outcome.kind === "held") again = true;
+    }
+    if (!again) return { moved, refused: null, left: 0 };
+  }
+}
+
+/** Whether this task, which has not begun, may do so now; a job without a bound has none to wait for. */
+export async function hasSlot(world: World, task: TaskPlace, spec: JobSpec): Promise<boolean> {
+  if ((spec.tasks?.parallel ?? null) === null) return true;
+  const { tasks } = await readPhases(world, task.job, spec);
+  const own = tasks.findIndex(({ place }) => place.index === task.index);
+  return mayBegin(phasesOf(tasks), spec.tasks?.parallel ?? null).includes(own);
+}
+
+interface TaskNow {
+  readonly place: TaskPlace;
+  readonly state: TaskState;
+  readonly phase: TaskPhase;
+}
+
+async function readPhases(
+  world: World,
+  job: JobPlace,
+  spec: JobSpec,
+): Promise<{ readonly tasks: readonly TaskNow[]; readonly newestStop: number }> {
+  // Stops first: a resume that comes after it is seen by the next look.
+  const stops = await readAllStops(world.folder, job);
+  const tasks: TaskNow[] = [];
+  for (const index of taskIndices(spec.tasks)) {
+    const place = taskPlace(job, index);
+    const state = await readTask(world.folder, place);
+    tasks.push({ place, state, phase: taskPhase(state, stopsFor(stops, index)) });
+  }
+  return { tasks, newestStop: newestNumber(stops) };
+}
+
+function phasesOf(tasks: readonly TaskNow[]): readonly TaskPhase[] {
+  return tasks.map(({ phase }) => phase);
+}
+
+/** What may begin, and what has begun and was left by whoever moved it. */
+function dueTasks(world: World, tasks: readonly TaskNow[], spec: JobSpec): readonly TaskPlace[] {
+  const allowed = new Set(mayBegin(phasesOf(tasks), spec.tasks?.parallel ?? null));
+  return tasks.flatMap((task, position) => (allowed.has(position) || isLeft(world, task) ? [task.place] : []));
+}
+
+/** No job of it is known, and who has claimed its attempt is not at it: a chain that anybody may advance. */
+function isLeft(world: World, { phase, state }: TaskNow): boolean {
+  if (phase !== "begun") return false;
+  const living = state.open.filter((attempt) => !isNothing(attempt));
+  return living.every(
+    ({ claim, ...attempt }) =>
+      refOf({ claim, ...attempt }) === null && (claim === null || world.aliveHere(claim.by) === "gone"),
+  );
+}
+
+function refusalOf(world: World, task: TaskPlace, attempt: number): string | null {
+  const key = attemptPlace(task, attempt).folder;
+  const refusal = world.memory.refusals.get(key);
+  if (refusal !== undefined) return refusal.error;
+  return world.memory.unclear.has(key) ? "the scheduler gave no clear answer" : null;
+}
+
+async function newestOf(world: World, job: JobPlace): Promise<number> {
+  return newestNumber(await readAllStops(world.folder, job));
+}
+
+/** Grows with each stop and resume, of whichever task. */
+function newestNumber({ own, ancestors }: AllStops): number {
+  const last = own.at(-1);
+  const lists = [{ highest: last?.number ?? 0, ruling: last?.stop ?? null }, ...ancestors];
+  return stopNumber({ lists, words: new Map() });
+}
