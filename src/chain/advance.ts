@@ -7,8 +7,6 @@ import { join } from "node:path";
 import {
   type AttemptRecords,
   type Claimer,
-  isNothing,
-  isResumed,
   type JobSpec,
   nextStep,
   noteDoubt,
@@ -21,6 +19,7 @@ import {
   type Seen,
   type Step,
   specForTask,
+  taskPhase,
   type View,
   type Watch,
   type WithdrawReason,
@@ -36,7 +35,7 @@ import {
   type TaskPlace,
 } from "../journal/index.ts";
 import { isOrphaned } from "../schedulers/index.ts";
-import { type BeginOptions, type BeginResult, beginTasks, hasSlot } from "./begin-tasks.ts";
+import { type BeginOptions, type BeginResult, beginTasks, findSlot, type Slot, stands } from "./begin-tasks.ts";
 import { readRuntimeFault } from "./runtime-fault.ts";
 import { adopt, submitAttempt } from "./submit-attempt.ts";
 import type { World } from "./world.ts";
@@ -59,7 +58,7 @@ const BEGIN_MS = 60_000;
 
 /** Advances one task. Whoever finds it over has freed a slot, and begins what may begin of its job's other tasks. */
 export async function advance(world: World, task: TaskPlace, options: AdvanceOptions = {}): Promise<Outcome> {
-  const outcome = await advanceTask(world, task, options, false);
+  const outcome = await advanceTask(world, task, options, null);
   if (outcome.kind === "over" || outcome.kind === "held") await advanceJob(world, task.job, { withinMs: BEGIN_MS });
   return outcome;
 }
@@ -69,43 +68,53 @@ export async function advance(world: World, task: TaskPlace, options: AdvanceOpt
  * now leaves no claim behind.
  */
 export async function advanceJob(world: World, job: JobPlace, options: BeginOptions = {}): Promise<BeginResult> {
-  const result = await beginTasks(world, job, (task) => advanceTask(world, task, {}, true), options);
+  const result = await beginTasks(world, job, (task, slot) => advanceTask(world, task, {}, slot), options);
   if (result.refused !== null) await takeBack(world, result.refused.task, result.refused.attempt);
   return result;
 }
 
 /** Our own claim, of which a clear no says that no job carries it: the next mover need not look for one. */
 async function takeBack(world: World, task: TaskPlace, attempt: number): Promise<void> {
-  const { folder } = attemptPlace(task, attempt);
-  if (!world.memory.refusals.has(folder)) return;
+  if (!world.memory.refusals.has(attemptPlace(task, attempt).folder)) return;
+  if (await isOurClaim(world, task, attempt))
+    await withdraw(world, task, attempt, "not-needed", "the scheduler did not take it");
+}
+
+async function isOurClaim(world: World, task: TaskPlace, attempt: number): Promise<boolean> {
   const { open } = await readTask(world.folder, task);
-  const claim = open.find(({ number }) => number === attempt)?.claim ?? null;
-  if (claim === null || claim.by.pid !== world.self.pid || claim.by.startTicks !== world.self.startTicks) return;
-  await withdraw(world, task, attempt, "not-needed", "the scheduler did not take it");
+  const { claim = null, submitted = null } = open.find(({ number }) => number === attempt) ?? {};
+  const { pid, startTicks } = world.self;
+  return claim !== null && submitted === null && claim.by.pid === pid && claim.by.startTicks === startTicks;
 }
 
 async function advanceTask(
   world: World,
   task: TaskPlace,
   options: AdvanceOptions,
-  slotGranted: boolean,
+  granted: Slot | null,
 ): Promise<Outcome> {
   const round = newRound(options.assume);
+  let slot = granted;
   for (let steps = 0; steps < MAX_STEPS; steps++) {
     const spec = await specOf(world, task);
     const view = await look(world, task, spec.spec, options, round);
     const step = nextStep(view);
     if (step.do === "rest") return step.outcome;
-    if (step.do === "claim" && !slotGranted && needsSlot(view) && !(await hasSlot(world, task, spec.spec)))
-      return waitsForSlot(step.attempt, spec.spec);
+    const bounded = step.do === "claim" && needsSlot(spec.spec, view);
+    if (bounded) slot ??= await findSlot(world, task, spec.spec);
+    if (bounded && slot === null) return waitsForSlot(step.attempt, spec.spec);
     await perform(world, task, spec, view, step, round);
+    if (!bounded || slot === null || (await stands(world, task.job, slot))) continue;
+    slot = null;
+    if (await isOurClaim(world, task, step.attempt))
+      await withdraw(world, task, step.attempt, "not-needed", "a resume has put others in the way");
   }
   throw new Error(`advance of ${task.id} does not come to rest: please report this`);
 }
 
-/** It has never begun, or was over and is resumed. */
-function needsSlot({ settled, open, stops }: View): boolean {
-  return open.every(isNothing) && (settled === null || isResumed(settled.record, stops));
+/** It has not begun, and its job is one of which no more than so many are at work. */
+function needsSlot({ tasks }: JobSpec, { settled, open, stops }: View): boolean {
+  return (tasks?.parallel ?? null) !== null && taskPhase({ settled, open }, stops) === "idle";
 }
 
 function waitsForSlot(attempt: number, { tasks, timing }: JobSpec): Outcome {

@@ -48,7 +48,7 @@ export interface BeginResult {
 export async function beginTasks(
   world: World,
   job: JobPlace,
-  begin: (task: TaskPlace) => Promise<Outcome>,
+  begin: (task: TaskPlace, slot: Slot) => Promise<Outcome>,
   options: BeginOptions = {},
 ): Promise<BeginResult> {
   const endMs = world.clock.monotonicMs() + (options.withinMs ?? Number.POSITIVE_INFINITY);
@@ -57,17 +57,17 @@ export async function beginTasks(
   for (;;) {
     const spec = (await readSpec(world.folder, job))?.revision.spec ?? null;
     if (spec === null || (spec.tasks ?? null) === null) return { moved, refused: null, left: 0 };
-    const { tasks, newestStop } = await readPhases(world, job, spec);
+    const { tasks, slot } = await readPhases(world, job, spec);
     const due = dueTasks(world, tasks, spec);
     let again = false;
     for (const [at, task] of due.entries()) {
       if (isOver()) return { moved, refused: null, left: due.length - at };
       // A resume since then has put others in the way.
-      if ((await newestOf(world, job)) !== newestStop) {
+      if (!(await stands(world, job, slot))) {
         again = true;
         break;
       }
-      const outcome = await begin(task);
+      const outcome = await begin(task, slot);
       if (outcome.kind === "waiting" && outcome.forSlot !== true) {
         const error = refusalOf(world, task, outcome.attempt);
         if (error !== null) return { moved, refused: { task, attempt: outcome.attempt, error }, left: due.length - at };
@@ -80,12 +80,24 @@ export async function beginTasks(
   }
 }
 
-/** Whether this task, which has not begun, may do so now; a job without a bound has none to wait for. */
-export async function hasSlot(world: World, task: TaskPlace, spec: JobSpec): Promise<boolean> {
-  if ((spec.tasks?.parallel ?? null) === null) return true;
-  const { tasks } = await readPhases(world, task.job, spec);
+/** The right to begin a task, good for as long as no stop or resume is on file that was not seen when it was given. */
+export interface Slot {
+  readonly newestStop: number;
+}
+
+/** The slot of this task, which has not begun; null: it must wait. A job without a bound has a slot for each. */
+export async function findSlot(world: World, task: TaskPlace, spec: JobSpec): Promise<Slot | null> {
+  const { tasks, slot } = await readPhases(world, task.job, spec);
   const own = tasks.findIndex(({ place }) => place.index === task.index);
-  return mayBegin(phasesOf(tasks), spec.tasks?.parallel ?? null).includes(own);
+  return mayBegin(phasesOf(tasks), spec.tasks?.parallel ?? null).includes(own) ? slot : null;
+}
+
+/**
+ * Whether a slot is still good. To be asked after the claim is linked: whoever resumes another task links the resume before it
+ * looks who has begun, so that one of the two sees the other.
+ */
+export async function stands(world: World, job: JobPlace, slot: Slot): Promise<boolean> {
+  return newestNumber(await readAllStops(world.folder, job)) === slot.newestStop;
 }
 
 interface TaskNow {
@@ -98,7 +110,7 @@ async function readPhases(
   world: World,
   job: JobPlace,
   spec: JobSpec,
-): Promise<{ readonly tasks: readonly TaskNow[]; readonly newestStop: number }> {
+): Promise<{ readonly tasks: readonly TaskNow[]; readonly slot: Slot }> {
   // Stops first: a resume that comes after it is seen by the next look.
   const stops = await readAllStops(world.folder, job);
   const tasks: TaskNow[] = [];
@@ -107,7 +119,7 @@ async function readPhases(
     const state = await readTask(world.folder, place);
     tasks.push({ place, state, phase: taskPhase(state, stopsFor(stops, index)) });
   }
-  return { tasks, newestStop: newestNumber(stops) };
+  return { tasks, slot: { newestStop: newestNumber(stops) } };
 }
 
 function phasesOf(tasks: readonly TaskNow[]): readonly TaskPhase[] {
@@ -135,10 +147,6 @@ function refusalOf(world: World, task: TaskPlace, attempt: number): string | nul
   const refusal = world.memory.refusals.get(key);
   if (refusal !== undefined) return refusal.error;
   return world.memory.unclear.has(key) ? "the scheduler gave no clear answer" : null;
-}
-
-async function newestOf(world: World, job: JobPlace): Promise<number> {
-  return newestNumber(await readAllStops(world.folder, job));
 }
 
 /** Grows with each stop and resume, of whichever task. */

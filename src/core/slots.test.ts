@@ -101,8 +101,12 @@ describe("how a task stands, from its records", () => {
     words: new Map(),
   });
   const none: Stops = { lists: [], words: new Map() };
-  const settled = (decision: Decision, stopNumber = 0): { readonly record: Settled } => ({
-    record: { ...frame, decision, stopNumber, carry: EMPTY_CARRY } as unknown as Settled,
+  const settled = (
+    decision: Decision,
+    stopNumber = 0,
+    verdict: Settled["verdict"] = "checkpointed",
+  ): { readonly record: Settled } => ({
+    record: { ...frame, verdict, decision, stopNumber, carry: EMPTY_CARRY } as unknown as Settled,
   });
   const hold: Decision = { kind: "hold", why: "w", advice: "a" };
 
@@ -113,6 +117,7 @@ describe("how a task stands, from its records", () => {
     ["its claim was taken back", null, [withdrawn], none, "idle"],
     ["between two attempts", settled({ kind: "continue" }), [], none, "begun"],
     ["between two attempts, and cancelled", settled({ kind: "continue" }), [], stops("cancel", 1), "over"],
+    ["its last attempt never ran", settled({ kind: "continue" }, 0, "never-ran"), [], none, "idle"],
     ["finished", settled({ kind: "finish" }), [], none, "over"],
     ["finished, and resumed all the same", settled({ kind: "finish" }), [], stops("resume", 1), "over"],
     ["held", settled(hold), [], none, "over"],

@@ -8,7 +8,8 @@ import { isResumed, type Stops, stopInForce } from "./stops.ts";
 /**
  * - `over`: finished, stopped or held, or never begun and its job stopped.
  * - `begun`: it has its slot, also between two attempts and while nobody can prove that its last one is over.
- * - `idle`: it has never begun, or a person has resumed it after it was over: it needs a slot.
+ * - `idle`: it needs a slot: it has never begun, a person has resumed it after it was over, or its last attempt never ran and
+ *   nothing of it is left.
  */
 export type TaskPhase = "over" | "begun" | "idle";
 
@@ -28,9 +29,10 @@ export function taskPhase({ settled, open }: TaskRecords, stops: Stops): TaskPha
   const stopped = stopInForce(stops) !== null;
   if (settled === null) return stopped ? "over" : "idle";
   if (isResumed(settled.record, stops)) return "idle";
-  const { kind } = settled.record.decision;
-  if (kind === "continue" || kind === "retry") return stopped ? "over" : "begun";
-  return "over";
+  const { verdict, decision } = settled.record;
+  if (decision.kind !== "continue" && decision.kind !== "retry") return "over";
+  if (stopped) return "over";
+  return verdict === "never-ran" ? "idle" : "begun";
 }
 
 /**
