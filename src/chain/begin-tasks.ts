@@ -48,7 +48,7 @@ export interface BeginResult {
 export async function beginTasks(
   world: World,
   job: JobPlace,
-  begin: (task: TaskPlace, slot: Slot) => Promise<Outcome>,
+  begin: (task: TaskPlace, slot: Slot | null) => Promise<Outcome>,
   options: BeginOptions = {},
 ): Promise<BeginResult> {
   const endMs = world.clock.monotonicMs() + (options.withinMs ?? Number.POSITIVE_INFINITY);
@@ -60,14 +60,14 @@ export async function beginTasks(
     const { tasks, slot } = await readPhases(world, job, spec);
     const due = dueTasks(world, tasks, spec);
     let again = false;
-    for (const [at, task] of due.entries()) {
+    for (const [at, { task, mayBegin: may }] of due.entries()) {
       if (isOver()) return { moved, refused: null, left: due.length - at };
       // A resume since then has put others in the way.
       if (!(await stands(world, job, slot))) {
         again = true;
         break;
       }
-      const outcome = await begin(task, slot);
+      const outcome = await begin(task, may ? slot : null);
       if (outcome.kind === "waiting" && outcome.forSlot !== true) {
         const error = refusalOf(world, task, outcome.attempt);
         if (error !== null) return { moved, refused: { task, attempt: outcome.attempt, error }, left: due.length - at };
@@ -126,10 +126,19 @@ function phasesOf(tasks: readonly TaskNow[]): readonly TaskPhase[] {
   return tasks.map(({ phase }) => phase);
 }
 
+interface DueTask {
+  readonly task: TaskPlace;
+  /** False: it has begun, and must win a slot anew where it turns out that nothing of it ran. */
+  readonly mayBegin: boolean;
+}
+
 /** What may begin, and what has begun and was left by whoever moved it. */
-function dueTasks(world: World, tasks: readonly TaskNow[], spec: JobSpec): readonly TaskPlace[] {
+function dueTasks(world: World, tasks: readonly TaskNow[], spec: JobSpec): readonly DueTask[] {
   const allowed = new Set(mayBegin(phasesOf(tasks), spec.tasks?.parallel ?? null));
-  return tasks.flatMap((task, position) => (allowed.has(position) || isLeft(world, task) ? [task.place] : []));
+  return tasks.flatMap((task, position) => {
+    const may = allowed.has(position);
+    return may || isLeft(world, task) ? [{ task: task.place, mayBegin: may }] : [];
+  });
 }
 
 /** No job of it is known, and who has claimed its attempt is not at it: a chain that anybody may advance. */
