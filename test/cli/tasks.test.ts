@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, 
 import { join } from "node:path";
 import { build } from "esbuild";
 import { expect, test } from "vitest";
+import { slurmCommands } from "./slurm-commands.ts";
 import { me, newProject, QUICK, type TestProject, until } from "./stint.ts";
 
 /** Writes when it begins and ends, with what it was told; the checkpoint says that it is done. TERM: saved, more to do. */
@@ -286,6 +287,30 @@ function shepherdOf(project: TestProject, name: string, task: number): number {
 function isThere(pid: number): boolean {
   return existsSync(`/proc/${pid}`);
 }
+
+test("a scheduler that takes no more: what it has taken stays, the rest is not lost, and no claim is left behind", async () => {
+  const project = prepare();
+  const slurm = slurmCommands(project.folder);
+  const options = { env: { PATH: slurm.path } };
+  slurm.refuse("sbatch: error: QOSMaxSubmitJobPerUserLimit\nsbatch: error: Batch job submission failed", 4);
+  const words = ["--scheduler", "slurm", "--limit", "10m", "--margin", "1m", "--name", "much", "--ahead", "0"];
+  const submitted = await project.stint(["submit", ...words, "--tasks", "6", "--", "bash", "app.sh"], options);
+  expect(submitted.status, submitted.stderr).toBe(0);
+  expect(submitted.stderr).toContain(
+    "3 tasks are on their way; the scheduler does not take the other 3 now (sbatch: QOSMax",
+  );
+  const { stdout } = await project.stint(["status", "much"], options);
+  expect(stdout).toMatch(/^state +waiting: 6 waiting$/m);
+  expect([...stdout.matchAll(/^\d +waiting .*is taken on by the other tasks of the job$/gm)]).toHaveLength(3);
+  expect(existsSync(join(project.jobFolder("much"), "tasks/3/attempts/0001/go.json"))).toBe(true);
+
+  slurm.refuse(null);
+  expect(await project.stint(["resume", "much"], options)).toMatchObject({ status: 0 });
+  expect((await project.stint(["status", "much"], options)).stdout).not.toContain("is taken on");
+  const jobs = readdirSync(join(project.folder, "slurm-bin/jobs"));
+  expect(jobs).toHaveLength(6);
+  expect((await project.stint(["cancel", "much"], options)).stdout).toContain("much: cancelled (6 stopped)");
+});
 
 function endOf(words: readonly string[]): Promise<number | null> {
   return new Promise((resolve) => {

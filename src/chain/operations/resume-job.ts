@@ -167,15 +167,15 @@ async function resumeTasks(
   await putOnFile(project, first, going);
   if (wanted.length > 0) await createStop(project.folder, place, resumeStop(project, null));
   const { changed } = change;
-  if (!asks && changed.length === 0) return { kind: "goes-on", status: before.job, changed };
   if (changed.length > 0) for (const job of tasks) await withdrawQueued(project, job, going.spec);
   const world = await worldOf(project, place, going.spec);
+  // Also where nothing is stranded: what the scheduler did not take before is handed over now.
   const { moved, refused } = await advanceJob(
     world,
     place,
     request.signal === undefined ? {} : { signal: request.signal },
   );
-  if (refused !== null && moved === 0) await go(project, refused.task, going.spec, request);
+  if (asks && refused !== null && moved === 0) await go(project, refused.task, going.spec, request);
   // What had begun is where its mover left it.
   for (const { task, state } of stranded)
     if (state.open.length > 0 || state.settled !== null) await go(project, task, going.spec, request);
