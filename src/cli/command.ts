@@ -1,7 +1,8 @@
 /** What a command is, and how its words are read. */
-import { findTarget, type Project, StintError, type Target, withTask } from "../chain/index.ts";
+import { findTarget, type Project, requireProject, StintError, type Target, withTask } from "../chain/index.ts";
 import { type FlagOption, type FlagRules, flagText, type ParsedFlags, parseFlags } from "../spec/index.ts";
 import type { Terminal } from "./terminal.ts";
+import { here } from "./where.ts";
 
 export interface CliCommand {
   readonly name: string;
@@ -63,15 +64,21 @@ export function readArgs(
 }
 
 /** The one job that must be named, and its task where one is. Throws StintError `usage`, `no-such-job`. */
-export async function oneTarget(command: CliCommand, parsed: ParsedFlags, project: Project): Promise<Target> {
-  const target = await findTarget(project, oneJob(command, parsed));
+export async function oneTarget(
+  command: CliCommand,
+  parsed: ParsedFlags,
+): Promise<{ readonly project: Project; readonly target: Target }> {
+  // What is wrong with the words is said first.
+  const name = oneJob(command, parsed);
+  const project = requireProject(here());
+  const target = await findTarget(project, name);
   const task = flagText(parsed.given, "task");
-  if (task === null) return target;
+  if (task === null) return { project, target };
   if (!/^\d{1,9}$/.test(task))
     throw new StintError("usage", `--task needs an index, such as --task 7; found "${task}"`);
   if (target.task !== null && target.task !== Number(task))
     throw new StintError("usage", `task ${target.task} or task ${task}? One at a time`);
-  return withTask(project, target.place, Number(task));
+  return { project, target: await withTask(project, target.place, Number(task)) };
 }
 
 /** The one job that must be named. Throws StintError `usage`. */

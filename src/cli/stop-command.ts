@@ -1,11 +1,10 @@
 /** What `cancel` and `drain` share. */
-import { requireProject, type StopResult, stopJob, targetName } from "../chain/index.ts";
+import { type StopResult, stopJob, targetName } from "../chain/index.ts";
 import { flagOn, flagText } from "../spec/index.ts";
 import { type CliCommand, oneTarget, readArgs } from "./command.ts";
 import { summary } from "./end-report.ts";
 import { toJson } from "./json.ts";
 import type { Terminal } from "./terminal.ts";
-import { here } from "./where.ts";
 import { readDuration } from "./words.ts";
 
 export async function runStop(
@@ -15,8 +14,7 @@ export async function runStop(
   terminal: Terminal,
 ): Promise<number> {
   const parsed = readArgs(command, args);
-  const project = requireProject(here());
-  const target = await oneTarget(command, parsed, project);
+  const { project, target } = await oneTarget(command, parsed);
   const { place, task } = target;
   const timeout = flagText(parsed.given, "timeout");
   const wait = kind === "cancel" || flagOn(parsed.given, "wait") || timeout !== null;

@@ -12,6 +12,7 @@ const APP = `
 trap 'echo 1 >"$CKPT_PATH"; exit 99' TERM
 echo "begin $STINT_TASK_INDEX $EPOCHREALTIME $$" >>events.txt
 echo "task $STINT_TASK_INDEX of $STINT_TASK_COUNT, $*, $WORD, array \${SLURM_ARRAY_TASK_ID:-none} of \${SLURM_ARRAY_TASK_COUNT:-none}"
+while [ -e gate ]; do sleep 0.05 & wait $!; done
 for ((i = 0; i < \${STEPS:-8}; i++)); do sleep 0.05 & wait $!; done
 echo 2 >"$CKPT_PATH"
 echo "end $STINT_TASK_INDEX $EPOCHREALTIME $$" >>events.txt
@@ -74,6 +75,8 @@ async function look(project: TestProject, name: string): Promise<Tasks> {
 
 test("five tasks, two at a time: each once, never three, and nobody but themselves begins the next", async () => {
   const project = prepare();
+  // The first two stay at work until all has been looked at.
+  writeFileSync(join(project.folder, "gate"), "");
   const submitted = await project.stint(["submit", ...submitting("five", ["--tasks", "5", "--parallel", "2"])]);
   expect(submitted).toMatchObject({ status: 0, stdout: expect.stringContaining("submitted five\n") });
   // Those that wait have no process, no attempt, and nothing in any queue.
@@ -83,6 +86,7 @@ test("five tasks, two at a time: each once, never three, and nobody but themselv
   expect(tasksOf(project, "five").length).toBeLessThan(5);
   expect((await project.stint(["status", "five/4"])).stdout).toContain("waits for a slot");
 
+  rmSync(join(project.folder, "gate"));
   await until(() => events(project).filter(({ what }) => what === "end").length === 5, "all five have ended", 60_000);
   expect(await project.stint(["wait", "five"])).toMatchObject({
     status: 0,

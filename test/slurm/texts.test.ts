@@ -176,6 +176,7 @@ describe("scontrol", () => {
       killWaitMs: 3_000,
       messageTimeoutMs: 10_000,
       minJobAgeMs: 10_000,
+      maxArraySize: null,
       tracking: "cgroup",
     });
     expect(parseConfig("ClusterName = x\nProctrackType = proctrack/linuxproc\n")).toMatchObject({

@@ -15,7 +15,7 @@ import {
 } from "../../checkpoint/index.ts";
 import { type JobSpec, specForTask, taskIndices } from "../../core/index.ts";
 import { realClock } from "../../host/index.ts";
-import { type Home, placeOfAttemptFolder, readRecord, type TaskPlace } from "../../journal/index.ts";
+import { type Home, type JobPlace, placeOfAttemptFolder, readRecord, type TaskPlace } from "../../journal/index.ts";
 import { StintError } from "./errors.ts";
 import { isAtRest, readJob } from "./job-on-file.ts";
 import type { Project } from "./project.ts";
@@ -56,7 +56,12 @@ export async function claimCheckpoint(
  * Throws StintError `checkpoint-owned` when another job has the checkpoint, or that of one of its tasks, and is not over, so that
  * nothing is created in vain (only the claim itself decides); `usage` when two tasks have one.
  */
-export async function requireFreeCheckpoint(project: Project, spec: JobSpec, takenBy: string | null): Promise<void> {
+export async function requireFreeCheckpoint(
+  project: Project,
+  place: JobPlace,
+  spec: JobSpec,
+  takenBy: string | null,
+): Promise<void> {
   if (spec.checkpoint === null) return;
   const taken = new Map<string, number>();
   for (const index of taskIndices(spec.tasks)) {
@@ -66,15 +71,22 @@ export async function requireFreeCheckpoint(project: Project, spec: JobSpec, tak
     if (other !== undefined)
       throw new StintError("usage", `tasks ${other} and ${index} would have one checkpoint, ${owners.checkpoint}`);
     taken.set(owners.checkpoint, index);
-    await requireFree(project, owners, takenBy);
+    await requireFree(project, place, owners, takenBy);
   }
 }
 
-async function requireFree(project: Project, owners: OwnerPlace, takenBy: string | null): Promise<void> {
+async function requireFree(
+  project: Project,
+  place: JobPlace,
+  owners: OwnerPlace,
+  takenBy: string | null,
+): Promise<void> {
   const owner = await readOwner(project.folder, owners);
   if (owner.kind === "none" || owner.kind === "released") return;
   if (owner.kind === "unreadable")
     throw new StintError("checkpoint-owned", `the owner record ${owner.path} cannot be used: ${owner.why}`);
+  // The same submit, typed twice at once: the other one was quicker.
+  if (owner.record.jobFolder === place.folder) return;
   const judged = await judgeOwner(project)(owner.record);
   if (judged === "over" || (judged === "gone-folder" && takenBy !== null)) return;
   throw new StintError("checkpoint-owned", whyOwned(owner.record, judged, project));

@@ -104,7 +104,7 @@ export async function submitJob(request: SubmitRequest): Promise<SubmitResult> {
   const done = await checkBeforeStart(place, spec);
   if (done !== null) return done;
   const takenBy = request.takeCheckpoint === true ? personHere(project) : null;
-  await requireFreeCheckpoint(project, spec, takenBy);
+  await requireFreeCheckpoint(project, place, spec, takenBy);
   if (request.dryRun === true)
     return {
       kind: "dry-run",

@@ -1,15 +1,7 @@
 /** `stint logs`: what the attempts wrote. */
-import {
-  attemptTable,
-  followLogs,
-  type LogStream,
-  requireOneTask,
-  requireProject,
-  StintError,
-} from "../../chain/index.ts";
+import { attemptTable, followLogs, type LogStream, requireOneTask, StintError } from "../../chain/index.ts";
 import { flagOn, flagText } from "../../spec/index.ts";
 import { type CliCommand, oneTarget, readArgs, TASK } from "../command.ts";
-import { here } from "../where.ts";
 import { readNumber } from "../words.ts";
 
 const NEWLINE = 10;
@@ -41,8 +33,7 @@ export const command: CliCommand = {
     const parsed = readArgs(command, args);
     const attempt = flagText(parsed.given, "attempt");
     const streams = (parsed.given.get("of")?.values ?? []).map(readStream);
-    const project = requireProject(here());
-    const target = await oneTarget(command, parsed, project);
+    const { project, target } = await oneTarget(command, parsed);
     await requireOneTask(project, target, "logs");
     const { place, task } = target;
     const options = {

@@ -87,7 +87,7 @@ export const command: CliCommand = {
           terminal.out(`${shortName(project, job)}: ${error === null ? "goes on" : error.message}`);
       return entries.find(({ error }) => error !== null)?.error?.exitStatus ?? 0;
     }
-    const target = await oneTarget(command, parsed, project);
+    const { target } = await oneTarget(command, parsed);
     const { place, task } = target;
     const over = flagText(given, "over");
     const result = await resumeJob(project, place, {

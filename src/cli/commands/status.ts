@@ -9,7 +9,6 @@ import {
   jobTable,
   type Project,
   requireOneTask,
-  requireProject,
   shortName,
   type Target,
   targetName,
@@ -58,8 +57,7 @@ export const command: CliCommand = {
       else terminal.out(...jobLines(jobs, (id) => shortName(project, id), terminal));
       return exitStatus;
     }
-    const project = requireProject(here());
-    const target = await oneTarget(command, parsed, project);
+    const { project, target } = await oneTarget(command, parsed);
     const { place } = target;
     const { job, tasks } = await jobStatus(project, place);
     const status = tasks.find(({ task }) => task === target.task) ?? job;

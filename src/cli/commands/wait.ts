@@ -1,10 +1,9 @@
 /** `stint wait`: until a chain is at its end. */
-import { requireProject, waitForJob } from "../../chain/index.ts";
+import { waitForJob } from "../../chain/index.ts";
 import { flagOn, flagText } from "../../spec/index.ts";
 import { type CliCommand, JSON_FLAG, oneTarget, QUIET, readArgs, TASK, TIMEOUT } from "../command.ts";
 import { exitStatusOf, summary } from "../end-report.ts";
 import { toJson } from "../json.ts";
-import { here } from "../where.ts";
 import { readDuration } from "../words.ts";
 
 export const command: CliCommand = {
@@ -20,8 +19,8 @@ export const command: CliCommand = {
   async run(args, terminal) {
     const parsed = readArgs(command, args);
     const timeout = flagText(parsed.given, "timeout");
-    const project = requireProject(here());
-    const { place, task } = await oneTarget(command, parsed, project);
+    const { project, target } = await oneTarget(command, parsed);
+    const { place, task } = target;
     const options = { task, ...(timeout === null ? {} : { timeoutMs: readDuration("--timeout", timeout) }) };
     const status = await waitForJob(project, place, options);
     if (flagOn(parsed.given, "json")) terminal.out(toJson({ job: status }));
