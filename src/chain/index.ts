@@ -26,7 +26,7 @@ export {
   targetName,
   withTask,
 } from "./operations/job-name.ts";
-export { countsText, type TaskCounts } from "./operations/job-of-tasks.ts";
+export type { TaskCounts } from "./operations/job-of-tasks.ts";
 export { type PreparedJob, type PrepareInput, prepareJob } from "./operations/prepare-job.ts";
 export { findProject, type Project, requireProject, type Where } from "./operations/project.ts";
 export { removeJob } from "./operations/remove-job.ts";

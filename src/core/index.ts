@@ -75,7 +75,7 @@ export {
 } from "./step.ts";
 export { isResumed, type StopList, type Stops, standingDecision, stopInForce, stopNumber } from "./stops.ts";
 export { countedTasks, formatIndices, MOST_TASKS, parseArray, type TaskPlan, taskIndices } from "./task-plan.ts";
-export { fillTask, namesTask, specForTask } from "./task-spec.ts";
+export { namesTask, specForTask } from "./task-spec.ts";
 export { type DurationRules, formatDuration, type ParsedDuration, parseDuration } from "./time.ts";
 export { totalReached } from "./verdict.ts";
 export { VERSION } from "./version.ts";

@@ -86,7 +86,8 @@ async function requireFree(
   if (owner.kind === "unreadable")
     throw new StintError("checkpoint-owned", `the owner record ${owner.path} cannot be used: ${owner.why}`);
   // The same submit, typed twice at once: the other one was quicker.
-  if (owner.record.jobFolder === place.folder) return;
+  const home = await readRecord<Home>(project.folder, join(place.folder, "home.json"));
+  if (home !== null && home.uuid === owner.record.jobUuid) return;
   const judged = await judgeOwner(project)(owner.record);
   if (judged === "over" || (judged === "gone-folder" && takenBy !== null)) return;
   throw new StintError("checkpoint-owned", whyOwned(owner.record, judged, project));
