@@ -57,6 +57,7 @@ async function hand(world: World, place: AttemptPlace, spec: JobSpec, view: View
     script,
     attemptFolder: place.folder,
     jobName: spec.name,
+    arrayIndex: spec.tasks?.kind === "array" ? place.task.index : null,
     spec: await avoidingBrokenNodes(world, place, spec),
     after: lower.flatMap(refsOf),
     ...beginning(spec, view, place.number),

@@ -24,7 +24,7 @@ import {
   HEARTBEAT_FILE,
   type JobPlace,
   readEnvironment,
-  readStops,
+  readJobStops,
   readSubmitters,
   type SubmitterPlace,
   submitterPlace,
@@ -62,7 +62,7 @@ export async function ensureSubmitter(world: World, job: JobPlace, options: Ensu
   const seen = new Map<Ref, Seen>();
   const found = new Map<number, "none" | "unreachable" | "adopted">();
   for (let steps = 0; steps < MAX_STEPS; steps++) {
-    if (stopInForce(await readStops(world.folder, job)) !== null) return { kind: "not-needed" };
+    if (stopInForce(await readJobStops(world.folder, job)) !== null) return { kind: "not-needed" };
     const submitters = await readSubmitters(world.folder, job);
     const silentMs = await watchHeartbeats(world, job, submitters);
     const step = submitterStep({

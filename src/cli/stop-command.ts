@@ -1,11 +1,10 @@
 /** What `cancel` and `drain` share. */
-import { findJob, requireProject, type StopResult, shortName, stopJob } from "../chain/index.ts";
+import { type StopResult, stopJob, targetName } from "../chain/index.ts";
 import { flagOn, flagText } from "../spec/index.ts";
-import { type CliCommand, oneJob, readArgs } from "./command.ts";
+import { type CliCommand, oneTarget, readArgs } from "./command.ts";
 import { summary } from "./end-report.ts";
 import { toJson } from "./json.ts";
 import type { Terminal } from "./terminal.ts";
-import { here } from "./where.ts";
 import { readDuration } from "./words.ts";
 
 export async function runStop(
@@ -15,14 +14,15 @@ export async function runStop(
   terminal: Terminal,
 ): Promise<number> {
   const parsed = readArgs(command, args);
-  const project = requireProject(here());
-  const place = await findJob(project, oneJob(command, parsed));
+  const { project, target } = await oneTarget(command, parsed);
+  const { place, task } = target;
   const timeout = flagText(parsed.given, "timeout");
   const wait = kind === "cancel" || flagOn(parsed.given, "wait") || timeout !== null;
   const quiet = flagOn(parsed.given, "quiet");
   const result = await stopJob(project, place, {
     kind,
     wait,
+    task,
     ...(timeout === null ? {} : { timeoutMs: readDuration("--timeout", timeout) }),
     onWait: (why) => {
       if (!quiet) terminal.note(why.startsWith("ending ") ? why : `waiting: ${why}`);
@@ -37,7 +37,7 @@ export async function runStop(
         : unproved
           ? `${kind} is on file; whether anything of it still runs cannot be proved from here`
           : WORDS[kind][result.kind];
-    terminal.out(`${shortName(project, place.id)}: ${words}`);
+    terminal.out(`${targetName(project, target)}: ${words}`);
     if (!quiet && (result.kind !== "asked" || unproved)) terminal.out(...summary(project, result.status));
   }
   return result.kind === "asked" && (wait || unproved) ? 75 : 0;

@@ -4,18 +4,22 @@ export { encode, JournalError, type JournalErrorCode } from "./codec.ts";
 export { findJobs } from "./find-jobs.ts";
 export { adoptHome, checkHome, createHome, type Home } from "./home.ts";
 export {
+  type AllStops,
   attemptNumbers,
   createRecord,
   createSpec,
   createStop,
+  readAllStops,
   readAttempt,
   readEnvironment,
   readFirstSpec,
+  readJobStops,
   readOwnStops,
   readRecord,
   readSpec,
   readStops,
   readTask,
+  stopsFor,
   type TaskState,
 } from "./journal.ts";
 export {

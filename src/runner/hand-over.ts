@@ -79,7 +79,7 @@ async function tried<T>({ world }: BodyPorts, action: () => Promise<T>): Promise
 async function isOthersTurn(ports: BodyPorts, outcome: Outcome): Promise<boolean> {
   const { world, place, spec } = ports;
   if (outcome.kind !== "waiting" || outcome.attempt !== place.number) return false;
-  if (stopInForce(await readStops(world.folder, place.task.job)) !== null) return true;
+  if (stopInForce(await readStops(world.folder, place.task)) !== null) return true;
   // `local`: the shepherd sees our end and advances; a scheduler without one needs a job in its queue.
   if (world.scheduler.name === "local") return true;
   const above = await advance(world, place.task, { me: place.number, topUp: true, ahead: Math.max(1, spec.ahead) });

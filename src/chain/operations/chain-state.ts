@@ -1,6 +1,7 @@
 /** What a chain is doing and who will move it, from its records and the answers of one round. Asks nobody itself. */
 import {
   type AttemptRecords,
+  isNothing,
   prove,
   type Ref,
   refOf,
@@ -11,7 +12,7 @@ import {
 } from "../../core/index.ts";
 import { aliveHere } from "../../host/index.ts";
 import { commandText } from "../../spec/index.ts";
-import { isAtRest, isNothing, type JobOnFile } from "./job-on-file.ts";
+import { hasTasks, isAtRest, type JobOnFile } from "./job-on-file.ts";
 import { inQueue, queueAdvice, queueReason } from "./queue-state.ts";
 import { type SubmitterNow, submitterText } from "./submitter-status.ts";
 
@@ -34,8 +35,17 @@ export interface StateInput {
   readonly attendedBy: number | null;
   /** Mode submitter: the one that lives or is queued; null: none is seen. */
   readonly submitter: SubmitterNow | null;
+  /** The task among the others of its job; absent: it has no others, or they were not looked at. */
+  readonly others?: OtherTasks;
   readonly nowMs: number;
   readonly nowMonotonicMs: number;
+}
+
+export interface OtherTasks {
+  /** It has not begun, and others are in its way. */
+  readonly mustWait: boolean;
+  /** One of them is seen to move: it takes on what nobody else does. */
+  readonly move: boolean;
 }
 
 export interface StateNow {
@@ -66,6 +76,8 @@ export function stateOf(job: JobOnFile, input: StateInput, name: string): StateN
   const last = settled?.number ?? null;
   if (input.settledStarted !== null && isHandingOver(input.settledStarted, input.seen))
     return waits(last, `attempt ${last} is handing over`, true);
+  if (input.others?.mustWait === true)
+    return waits(last, `waits for a slot: ${job.spec.tasks?.parallel} at a time`, false);
   const { submitter } = input;
   if (submitter !== null)
     return waits(
@@ -73,6 +85,7 @@ export function stateOf(job: JobOnFile, input: StateInput, name: string): StateN
       `moved by ${submitterText(submitter, input.nowMs)}`,
       submitter.phase === "queued" || submitter.phase === "running",
     );
+  if (input.others?.move === true) return waits(last, "is taken on by the other tasks of the job", false);
   if (input.attendedBy !== null) return waits(last, `attended by process ${input.attendedBy}`, false);
   return {
     state: "stranded",
@@ -88,8 +101,10 @@ function waits(attempt: number | null, reason: string, mover: boolean): StateNow
 }
 
 /** Nobody moves it: a claim that was made elsewhere and went no further says where to look. */
-function whyStranded({ state: { settled, open } }: JobOnFile): string {
-  if (settled === null && open.length === 0) return "no attempt was ever claimed";
+function whyStranded(job: JobOnFile): string {
+  const { settled, open } = job.state;
+  if (settled === null && open.length === 0)
+    return hasTasks(job) ? "nobody has begun it" : "no attempt was ever claimed";
   const claimed = open.find((a) => !isNothing(a) && a.claim !== null && refOf(a) === null);
   if (claimed?.claim == null || aliveHere(claimed.claim.by) !== "elsewhere")
     return "it is not over, and nobody will move it";
@@ -204,7 +219,8 @@ function silence(attempt: number, error: string): string {
   return `the scheduler can't be asked: ${error}`;
 }
 
-function isHandingOver(started: Started, seen: ReadonlyMap<Ref, Seen>): boolean {
+/** Whether the body that began so, or who stands behind it, is still there to move the chain on. */
+export function isHandingOver(started: Started, seen: ReadonlyMap<Ref, Seen>): boolean {
   const guardian = started.guardian === null ? "gone" : aliveHere(started.guardian);
   return aliveHere(started.body) === "alive" || guardian === "alive" || seen.get(started.ref)?.kind === "active";
 }

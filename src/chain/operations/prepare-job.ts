@@ -2,7 +2,7 @@
 import { existsSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { checkProgressRule, jsonRuleWords } from "../../checkpoint/index.ts";
-import type { JobSpec, Origins } from "../../core/index.ts";
+import { type JobSpec, type Origins, specForTask, taskIndices } from "../../core/index.ts";
 import { findProgram, realClock } from "../../host/index.ts";
 import {
   type FlagOption,
@@ -115,10 +115,14 @@ export async function prepareJob(input: PrepareInput): Promise<PreparedJob> {
 /** What the specification allows and this version can't do, or what only the checkpoint's reader can judge. */
 function notYet(spec: JobSpec, origins: Origins): readonly string[] {
   const errors: string[] = [];
-  const rule = spec.checkpoint === null ? null : checkProgressRule(spec.checkpoint.progress);
+  const indices = taskIndices(spec.tasks);
+  const first = specForTask(spec, indices[0] ?? 0);
+  const rule = first.checkpoint === null ? null : checkProgressRule(first.checkpoint.progress);
   if (rule !== null) errors.push(`${labelOf("checkpoint.progress", origins)}: ${rule}`);
   // It is the same folder on all nodes; without it every attempt would fail at its start.
-  if (!isFolder(spec.cwd)) errors.push(`${labelOf("cwd", origins)}: there is no folder ${spec.cwd}`);
+  const folders = new Set(indices.map((index) => specForTask({ ...spec, env: {} }, index).cwd));
+  const missing = [...folders].find((folder) => !isFolder(folder));
+  if (missing !== undefined) errors.push(`${labelOf("cwd", origins)}: there is no folder ${missing}`);
   return errors;
 }
 

@@ -1,6 +1,6 @@
 /** Resume: a person's word that a chain goes on; also the cure for a stranded one. */
 
-import { type AttemptRecords, type JobSpec, NO_SAVES, refOf, stopInForce } from "../../core/index.ts";
+import { type AttemptRecords, type JobSpec, NO_SAVES, refOf, specForTask, stopInForce } from "../../core/index.ts";
 import { realClock } from "../../host/index.ts";
 import {
   adoptHome,
@@ -12,10 +12,10 @@ import {
   type JobPlace,
   JournalError,
   readSpec,
-  taskPlace,
+  type TaskPlace,
 } from "../../journal/index.ts";
 import { type FlagValues, withAllocation } from "../../spec/index.ts";
-import { withdraw } from "../advance.ts";
+import { advanceJob, withdraw } from "../advance.ts";
 import { loadSite } from "../site.ts";
 import { allocationHere, requireTimeLeft } from "./allocation-here.ts";
 import { furtherAdvice } from "./before-submit.ts";
@@ -26,13 +26,13 @@ import { driveUntilGoing } from "./drive.ts";
 import { StintError, toStintError } from "./errors.ts";
 import { requireHandedOver } from "./handed-over.ts";
 import { shortName } from "./job-name.ts";
-import { type JobOnFile, readJob } from "./job-on-file.ts";
+import { hasTasks, isAtRest, type JobOnFile, readJob, readJobTasks } from "./job-on-file.ts";
 import { personHere, requireReserve, resumeStop, revisionOf } from "./job-records.ts";
 import { forgetWorld, worldOf } from "./job-world.ts";
 import { descendantsOf } from "./parent-job.ts";
 import { type Project, requireOwnJob } from "./project.ts";
 import { planSetAside, type SetAside, setAside } from "./set-aside.ts";
-import { chainStatus, jobTable } from "./status.ts";
+import { chainStatus, jobStatus, jobTable } from "./status.ts";
 import { requireSubmitter } from "./submitter-job.ts";
 
 export interface ResumeRequest {
@@ -40,6 +40,10 @@ export interface ResumeRequest {
   readonly flags?: FlagValues;
   /** A person's word that this attempt is over (proof F). */
   readonly over?: number;
+  /** Only this task of the job; default: all of it. Changed settings are those of the whole job all the same. */
+  readonly task?: number | null;
+  /** Of a job with several tasks only those that nobody moves: what is held or stopped stays so. */
+  readonly onlyStranded?: boolean;
   /** A person's word that this folder and the checkpoint are this job's, since the former owner's folder is gone. */
   readonly takeCheckpoint?: boolean;
   /** A person's word that the checkpoint is bad: it is set aside before the chain goes on. */
@@ -84,54 +88,67 @@ const UNREACHABLE_MS = 30_000;
 export async function resumeJob(project: Project, place: JobPlace, request: ResumeRequest = {}): Promise<ResumeResult> {
   requireOwnJob(place);
   const home = await homeOf(project, place, request.takeCheckpoint === true);
-  const job = await readJob(project.folder, place);
+  const index = request.task ?? null;
+  const job = await readJob(project.folder, place, index);
   if (job === null)
     throw new StintError(
       "not-finished",
       `the submit of ${shortName(project, place.id)} did not come to its end: submit it again`,
     );
-  const before = await chainStatus(project, place);
-  const change = await changedUnderSite(job.spec, request);
+  if (hasTasks(job) && index === null) return resumeTasks(project, place, home, request);
+  const before = await chainStatus(project, place, index);
+  const change = await changedUnderSite(job.jobSpec, request);
   if (before.decision === "finish") {
     const further = furtherAdvice(before, change.spec.total, job.spec.mode === "attached" ? "run" : "submit");
     if (further !== null) throw new StintError("ended", `${shortName(project, place.id)}: ${further}`);
     return { kind: "finished", status: before };
   }
   if (request.over !== undefined) await checkWord(project, job, request.over);
-  const planned = await planSetAside(project, job, change.spec, request.quarantine === true);
+  const taskSpec = specForTask(change.spec, job.task.index);
+  const planned = await planSetAside(project, job, taskSpec, request.quarantine === true);
   if (request.dryRun === true) return { kind: "dry-run", status: before, setAside: planned };
   const moved = before.mover;
   const asks = request.over !== undefined || stopInForce(job.stops) !== null || planned !== null || !moved;
   const going = asks ? await boundHere(project, job, change, request) : change;
   if (asks) {
-    await requireReserve(project, place);
+    await requireReserve(project, job.task);
     // A chain that was over must own its checkpoint anew before anything is claimed: one name decides.
     const takenBy = request.takeCheckpoint === true ? personHere(project) : null;
-    await claimCheckpoint(project, place, going.spec, home, {
+    await claimCheckpoint(project, job.task, specForTask(going.spec, job.task.index), home, {
       renew: before.state === "over" || before.state === "held",
       takenBy,
     });
   }
-  if (planned !== null) await setAside(project, place, planned);
+  if (planned !== null) await setAside(project, job, planned);
   await putOnFile(project, job, going);
   const needsWord =
     request.over !== undefined || before.state === "held" || before.state === "over" || stopInForce(job.stops) !== null;
   if (needsWord)
     await createStop(project.folder, place, {
       ...resumeStop(project, null),
+      ...(index === null ? {} : { task: index }),
       ...(request.over === undefined ? {} : { over: request.over }),
       ...(planned === null ? {} : { quarantine: planned.quarantine }),
     });
   if (!asks && change.changed.length === 0) return { kind: "goes-on", status: before, changed: [] };
   if (change.changed.length > 0) await withdrawQueued(project, job, change.spec);
-  await go(project, place, going.spec, request);
-  const { signal, onWait } = request;
-  const patienceMs = Math.min(request.patienceMs ?? PATIENCE_MS, 60_000);
-  await requireSubmitter(project, place, going.spec, { basis: "resume", patienceMs, signal, onWait });
-  if (stopInForce(job.stops) !== null) await resumeChildren(project, place, request);
-  const status = await chainStatus(project, place);
+  await go(project, job.task, going.spec, request);
+  await submitterFor(project, place, going.spec, request);
+  // A word on one task is none on the children.
+  if (index === null && stopInForce(job.stops) !== null) await resumeChildren(project, place, request);
+  const status = await chainStatus(project, place, index);
   const { changed } = change;
   return asks ? { kind: "resumed", status, changed, setAside: planned } : { kind: "goes-on", status, changed };
+}
+
+async function submitterFor(
+  project: Project,
+  place: JobPlace,
+  spec: JobSpec,
+  { patienceMs = PATIENCE_MS, signal, onWait }: ResumeRequest,
+): Promise<void> {
+  const options = { basis: "resume", patienceMs: Math.min(patienceMs, 60_000), signal, onWait } as const;
+  await requireSubmitter(project, place, spec, options);
 }
 
 async function changedUnderSite(
@@ -143,6 +160,57 @@ async function changedUnderSite(
   const change = changeSpec(onFile, flags, loaded?.kind === "site" ? loaded.site : null);
   for (const notice of change.notices) onNotice?.(notice);
   return change;
+}
+
+/** A job of several tasks: what is held or stopped wants a slot again, in their order, and what is stranded goes on. */
+async function resumeTasks(
+  project: Project,
+  place: JobPlace,
+  home: Home,
+  request: ResumeRequest,
+): Promise<ResumeResult> {
+  const name = shortName(project, place.id);
+  for (const [flag, given] of [
+    ["--over", request.over !== undefined],
+    ["--quarantine", request.quarantine === true],
+  ] as const)
+    if (given) throw new StintError("usage", `${flag} is a word about one task: stint resume ${name}/INDEX ${flag} …`);
+  const tasks = (await readJobTasks(project.folder, place)) ?? [];
+  const [first] = tasks;
+  const before = await jobStatus(project, place);
+  if (first === undefined || before.job.decision === "finish") return { kind: "finished", status: before.job };
+  const change = await changedUnderSite(first.jobSpec, request);
+  const isFinished = (job: JobOnFile): boolean => job.state.settled?.record.decision.kind === "finish";
+  const wanted = request.onlyStranded === true ? [] : tasks.filter((job) => isAtRest(job) && !isFinished(job));
+  const stranded = tasks.filter((_, at) => before.tasks[at]?.state === "stranded");
+  const asks = wanted.length > 0 || stranded.length > 0;
+  const going = asks ? await boundHere(project, first, change, request) : change;
+  const takenBy = request.takeCheckpoint === true ? personHere(project) : null;
+  for (const { task } of [...wanted, ...stranded])
+    await claimCheckpoint(project, task, specForTask(going.spec, task.index), home, {
+      renew: wanted.some((job) => job.task.index === task.index),
+      takenBy,
+    });
+  await putOnFile(project, first, going);
+  if (wanted.length > 0) await createStop(project.folder, place, resumeStop(project, null));
+  const { changed } = change;
+  if (changed.length > 0) for (const job of tasks) await withdrawQueued(project, job, going.spec);
+  const world = await worldOf(project, place, going.spec);
+  // Also where nothing is stranded: what the scheduler did not take before is handed over now.
+  const { moved, refused } = await advanceJob(
+    world,
+    place,
+    request.signal === undefined ? {} : { signal: request.signal },
+  );
+  if (asks && refused !== null && moved === 0) await go(project, refused.task, going.spec, request);
+  // What had begun is where its mover left it.
+  for (const { task, state } of stranded)
+    if (state.open.length > 0 || state.settled !== null) await go(project, task, going.spec, request);
+  if (asks || changed.length > 0) await submitterFor(project, place, going.spec, request);
+  if (tasks.some(({ stops }) => stopInForce(stops) !== null) && request.onlyStranded !== true)
+    await resumeChildren(project, place, request);
+  const status = await chainStatus(project, place);
+  return asks ? { kind: "resumed", status, changed, setAside: null } : { kind: "goes-on", status, changed };
 }
 
 export interface ResumeAllEntry {
@@ -161,7 +229,7 @@ export async function resumeAll(project: Project, request: ResumeRequest = {}): 
     const place = places.get(job);
     if (state !== "stranded" || place === undefined) continue;
     try {
-      entries.push({ job, result: await resumeJob(project, place, request), error: null });
+      entries.push({ job, result: await resumeJob(project, place, { ...request, onlyStranded: true }), error: null });
     } catch (error) {
       entries.push({ job, result: null, error: toStintError(error) });
     }
@@ -207,7 +275,7 @@ async function stillSeen(project: Project, job: JobOnFile, attempt: AttemptRecor
 }
 
 async function putOnFile(project: Project, job: JobOnFile, change: ChangedSpec): Promise<void> {
-  if (JSON.stringify(change.spec) === JSON.stringify(job.spec)) return;
+  if (JSON.stringify(change.spec) === JSON.stringify(job.jobSpec)) return;
   const revision = revisionOf(project, change.spec, change.origins);
   const { mine } = await createSpec(project.folder, job.place, job.revision + 1, revision);
   if (!mine)
@@ -256,15 +324,17 @@ async function withdrawQueued(project: Project, job: JobOnFile, spec: JobSpec): 
   const world = await worldOf(project, job.place, spec);
   for (const attempt of job.state.open)
     if (attempt.go === null && attempt.started === null && attempt.claim !== null)
-      await withdraw(world, taskPlace(job.place, 0), attempt.number, "spec-changed", null);
+      await withdraw(world, job.task, attempt.number, "spec-changed", null);
 }
 
-async function go(project: Project, place: JobPlace, spec: JobSpec, request: ResumeRequest): Promise<void> {
+async function go(project: Project, task: TaskPlace, spec: JobSpec, request: ResumeRequest): Promise<void> {
+  const place = task.job;
   const world = await worldOf(project, place, spec);
-  const driven = await driveUntilGoing(world, taskPlace(place, 0), {
+  const status = () => chainStatus(project, place, task.index);
+  const driven = await driveUntilGoing(world, task, {
     patienceMs: request.patienceMs ?? PATIENCE_MS,
     unreachableMs: request.unreachableMs ?? UNREACHABLE_MS,
-    isRunning: async () => (await chainStatus(project, place)).state === "running",
+    isRunning: async () => (await status()).state === "running",
     ...(request.signal === undefined ? {} : { signal: request.signal }),
     ...(request.onWait === undefined ? {} : { onWait: request.onWait }),
   });
@@ -276,9 +346,10 @@ async function go(project: Project, place: JobPlace, spec: JobSpec, request: Res
         hint: `correct it with: stint resume ${shortName(project, place.id)} --partition … (or --limit, --mem …)`,
       },
     );
+  if (driven.kind === "waiting" && driven.forSlot === true) return;
   if ((driven.kind !== "waiting" && driven.kind !== "unreachable") || request.signal?.aborted === true) return;
-  await requireHandedOver(world, project, place, driven);
-  const now = await chainStatus(project, place);
+  await requireHandedOver(world, project, task, driven);
+  const now = await status();
   // Waiting, and nobody is seen who would end it: to say "goes on" would be a promise in nobody's name.
   if (now.state === "waiting" && !now.mover)
     throw new StintError(

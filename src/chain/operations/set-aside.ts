@@ -8,10 +8,10 @@ import { dirname } from "node:path";
 import { makeQuarantine, moveAside, planQuarantine } from "../../checkpoint/index.ts";
 import { type JobSpec, type Quarantine, RECORD_VERSION } from "../../core/index.ts";
 import { realClock } from "../../host/index.ts";
-import { createStop, type JobPlace, readOwnStops, taskPlace } from "../../journal/index.ts";
+import { createStop, type JobPlace, readOwnStops } from "../../journal/index.ts";
 import { StintError } from "./errors.ts";
 import { shortName } from "./job-name.ts";
-import { isAtRest, type JobOnFile, readJob } from "./job-on-file.ts";
+import { hasTasks, isAtRest, type JobOnFile, readJob } from "./job-on-file.ts";
 import { personHere } from "./job-records.ts";
 import { worldOf } from "./job-world.ts";
 import type { Project } from "./project.ts";
@@ -47,7 +47,7 @@ export async function planSetAside(
   const plan = await planQuarantine(spec.checkpoint, spec.cwd, afterAttempt);
   if (plan.kind === "nothing") throw new StintError("checkpoint", plan.why);
   const world = await worldOf(project, job.place, spec);
-  const progress = await world.readCheckpoint(taskPlace(job.place, 0), spec);
+  const progress = await world.readCheckpoint(job.task, spec);
   return {
     quarantine: { afterAttempt, progress, moves: plan.moves },
     folder: plan.folder,
@@ -57,7 +57,8 @@ export async function planSetAside(
 }
 
 /** Puts the word on file and moves. To be called when the checkpoint is owned. Throws StintError `storage`, `still-running`. */
-export async function setAside(project: Project, place: JobPlace, planned: SetAside): Promise<void> {
+export async function setAside(project: Project, job: JobOnFile, planned: SetAside): Promise<void> {
+  const { place, task } = job;
   const { quarantine, folder } = planned;
   const trouble = await makeQuarantine(folder);
   if (trouble !== null) throw new StintError("storage", trouble);
@@ -69,10 +70,11 @@ export async function setAside(project: Project, place: JobPlace, planned: SetAs
       kind: "drain",
       by: personHere(project),
       note: "the checkpoint is being set aside",
+      ...(hasTasks(job) ? { task: task.index } : {}),
       quarantine,
     });
     // A body links its go before it reads the stops; the stop is linked before we look for a go: one of the two sees the other.
-    const now = await readJob(project.folder, place);
+    const now = await readJob(project.folder, place, task.index);
     if (now !== null) requireRest(project, now);
     if (now !== null && newestThatRan(now) !== quarantine.afterAttempt) throw ranMeanwhile(project, place);
   }
@@ -88,7 +90,7 @@ interface Word {
 
 /** The newest word on this state of the checkpoint: once another attempt has run, its files are others. */
 async function wordOnFile(project: Project, job: JobOnFile): Promise<Word | null> {
-  const stops = await readOwnStops(project.folder, job.place);
+  const stops = await readOwnStops(project.folder, job.task);
   const at = stops.findLastIndex((stop) => stop.quarantine !== undefined);
   const quarantine = stops[at]?.quarantine;
   if (quarantine === undefined || !isAtRest(job) || quarantine.afterAttempt !== newestThatRan(job)) return null;

@@ -1,11 +1,11 @@
 /** Drain (save, then stop) and cancel (now). The wish is on file before anything is done; "cancelled" is said after proof. */
 import { randomUUID } from "node:crypto";
 import { RECORD_VERSION, refOf, stopInForce } from "../../core/index.ts";
-import { checkHome, createStop, type JobPlace, readStops, taskPlace } from "../../journal/index.ts";
+import { checkHome, createStop, type JobPlace, readStops } from "../../journal/index.ts";
 import { advance } from "../advance.ts";
 import type { World } from "../world.ts";
 import type { ChainStatus } from "./chain-status.ts";
-import { isAtRest, type JobOnFile, readJob } from "./job-on-file.ts";
+import { hasTasks, isAtRest, type JobOnFile, readJob, readJobTasks } from "./job-on-file.ts";
 import { personHere } from "./job-records.ts";
 import { worldOf } from "./job-world.ts";
 import { descendantsOf } from "./parent-job.ts";
@@ -15,6 +15,8 @@ import { endSubmitters } from "./submitter-job.ts";
 
 export interface StopRequest {
   readonly kind: "drain" | "cancel";
+  /** Only this task of the job; default: all of it. */
+  readonly task?: number | null;
   /** Return only when the chain is over: always for cancel, by wish for drain. */
   readonly wait?: boolean;
   /** Give up waiting after this long, in ms; default: none. */
@@ -36,46 +38,75 @@ const BODY_SLACK_MS = 15_000;
 const LONGEST_PAUSE_MS = 1_000;
 
 /**
- * Stops a chain. Throws StintError `not-owner`, `copied`, `record`. A wish that is on file is never taken back by an error:
+ * Stops a job, or one task of it. Throws StintError `not-owner`, `copied`, `record`. A wish that is on file is never taken back by an error:
  * the body sees it at its next heartbeat.
  */
 export async function stopJob(project: Project, place: JobPlace, request: StopRequest): Promise<StopResult> {
   requireOwnJob(place);
   await checkHome(project.folder, place);
-  const before = await chainStatus(project, place);
-  const living = await livingIn(project, place, before);
+  const index = request.task ?? null;
+  const before = await chainStatus(project, place, index);
+  const living = await livingIn(project, place, index, before);
   if (living.length === 0) return { kind: "was-over", status: before };
-  // One record for the whole tree: the stops of ancestors are in force below them.
+  // One record for the whole tree: the stops of ancestors are in force below them. A word on one task is no word on children.
   await createStop(project.folder, place, {
     version: RECORD_VERSION,
     nonce: randomUUID(),
     atMs: Date.now(),
     kind: request.kind,
     by: personHere(project),
+    ...(index === null ? {} : { task: index }),
   });
-  const ends = await Promise.all(living.map((job) => endWithSubmitters(project, job, request)));
-  return { kind: ends.every((over) => over) ? "stopped" : "asked", status: await chainStatus(project, place) };
+  const ends = await Promise.all(living.map((one) => endJob(project, one, one === place ? index : null, request)));
+  return { kind: ends.every((over) => over) ? "stopped" : "asked", status: await chainStatus(project, place, index) };
 }
 
 /** The job itself and its descendants, as far as there is something to be stopped: with it, they are stopped too. */
-async function livingIn(project: Project, place: JobPlace, status: ChainStatus): Promise<readonly JobOnFile[]> {
-  const living: JobOnFile[] = [];
-  for (const one of [place, ...(await descendantsOf(project, place))]) {
-    const job = await readJob(project.folder, one);
-    const isStranded = one === place && status.state === "stranded";
-    if (job !== null && (!isAtRest(job) || isStranded)) living.push(job);
+async function livingIn(
+  project: Project,
+  place: JobPlace,
+  index: number | null,
+  { state }: ChainStatus,
+): Promise<readonly JobPlace[]> {
+  const living: JobPlace[] = [];
+  for (const one of [place, ...(index === null ? await descendantsOf(project, place) : [])]) {
+    const tasks = await tasksOf(project, one, one === place ? index : null);
+    const isStranded = one === place && state === "stranded";
+    if (tasks.length > 0 && (!tasks.every(isAtRest) || isStranded)) living.push(one);
   }
   return living;
 }
 
-async function endWithSubmitters(project: Project, job: JobOnFile, request: StopRequest): Promise<boolean> {
-  const world = await worldOf(project, job.place, job.spec);
-  const over = await end(world, project, job, request);
-  if (over) await endSubmitters(world, job.place, job.spec, { wait: request.wait ?? request.kind === "cancel" });
+/** All tasks of a job, or the one that is meant. */
+async function tasksOf(project: Project, place: JobPlace, index: number | null): Promise<readonly JobOnFile[]> {
+  const tasks = (await readJobTasks(project.folder, place)) ?? [];
+  return index === null ? tasks : tasks.filter(({ task }) => task.index === index);
+}
+
+/** Of one job, or one task of it; true when it is over. */
+async function endJob(project: Project, place: JobPlace, index: number | null, request: StopRequest): Promise<boolean> {
+  const tasks = await tasksOf(project, place, index);
+  const [first] = tasks;
+  if (first === undefined) return true;
+  const world = await worldOf(project, place, first.jobSpec);
+  // What has not begun is over by the stop itself; the wish is made known to all others before any of them is waited for.
+  const left = tasks.filter((task) => !isAtRest(task) || !hasTasks(task));
+  const endMs = world.clock.monotonicMs() + (request.timeoutMs ?? Number.POSITIVE_INFINITY);
+  let over = true;
+  for (const waits of left.length > 1 ? [false, true] : [true]) {
+    over = true;
+    for (const task of left) {
+      const timeoutMs = Math.max(0, endMs - world.clock.monotonicMs());
+      over = (await end(world, project, task, waits ? { ...request, timeoutMs } : { ...request, wait: false })) && over;
+    }
+    if (over) break;
+  }
+  const rests = over && (index === null || (await tasksOf(project, place, null)).every(isAtRest));
+  if (rests) await endSubmitters(world, place, first.jobSpec, { wait: request.wait ?? request.kind === "cancel" });
   return over;
 }
 
-/** Advances until the chain is over; true when it is. */
+/** Advances until the task is over; true when it is. */
 async function end(world: World, project: Project, job: JobOnFile, request: StopRequest): Promise<boolean> {
   const { clock } = world;
   const begunMs = clock.monotonicMs();
@@ -84,13 +115,13 @@ async function end(world: World, project: Project, job: JobOnFile, request: Stop
   let told = "";
   let killed = false;
   for (;;) {
-    const outcome = await advance(world, taskPlace(job.place, 0));
+    const outcome = await advance(world, job.task);
     if (outcome.kind === "over") return true;
     // A later resume is a person's newer word: what runs now runs by it.
-    if (stopInForce(await readStops(project.folder, job.place)) === null) return false;
+    if (stopInForce(await readStops(project.folder, job.task)) === null) return false;
     // Held by its decision it is at rest; held because an attempt is unproved, something may still run, and only a person's
     // word can end that.
-    if (outcome.kind === "held") return !(await hasUnproved(project, job.place));
+    if (outcome.kind === "held") return !(await hasUnproved(project, job));
     const waitedMs = clock.monotonicMs() - begunMs;
     if (!wait || request.signal?.aborted === true || waitedMs >= (request.timeoutMs ?? Number.POSITIVE_INFINITY))
       return false;
@@ -99,7 +130,7 @@ async function end(world: World, project: Project, job: JobOnFile, request: Stop
     told = why;
     if (!killed && waitedMs >= bodyHasMs) {
       killed = true;
-      await killRunning(world, project, job.place);
+      await killRunning(world, project, job);
     }
     const pauseMs = outcome.kind === "waiting" ? Math.min(outcome.lookAgainMs, LONGEST_PAUSE_MS) : 200;
     await clock.sleep(Math.max(20, pauseMs));
@@ -112,14 +143,14 @@ function waitWords(kind: StopRequest["kind"], why: string): string {
   return kind === "cancel" && running !== undefined ? `ending attempt ${running}` : why;
 }
 
-async function hasUnproved(project: Project, place: JobPlace): Promise<boolean> {
-  const job = await readJob(project.folder, place);
+async function hasUnproved(project: Project, { place, task }: JobOnFile): Promise<boolean> {
+  const job = await readJob(project.folder, place, task.index);
   return job?.state.open.some((a) => a.go?.what === "start") === true;
 }
 
 /** The body did not end in its time: the scheduler ends the attempt, with all of its processes. */
-async function killRunning(world: World, project: Project, place: JobPlace): Promise<void> {
-  const job = await readJob(project.folder, place);
+async function killRunning(world: World, project: Project, { place, task }: JobOnFile): Promise<void> {
+  const job = await readJob(project.folder, place, task.index);
   const running = job?.state.open.find((a) => a.go?.what === "start" && a.exited === null) ?? null;
   const ref = running === null ? null : refOf(running);
   if (ref === null) return;

@@ -1,15 +1,15 @@
 /** `stint resume`: a held, stopped or stranded chain goes on. */
 import {
-  findJob,
   requireProject,
   resumeAll,
   resumeFlags,
   resumeJob,
   StintError,
   shortName,
+  targetName,
 } from "../../chain/index.ts";
 import { flagOn, flagText } from "../../spec/index.ts";
-import { type CliCommand, JSON_FLAG, oneJob, QUIET, readArgs } from "../command.ts";
+import { type CliCommand, JSON_FLAG, oneTarget, QUIET, readArgs, TASK } from "../command.ts";
 import { summary } from "../end-report.ts";
 import { toJson } from "../json.ts";
 import { setAsideLines } from "../set-aside-view.ts";
@@ -18,7 +18,7 @@ import { readNumber } from "../words.ts";
 
 export const command: CliCommand = {
   name: "resume",
-  usage: "resume (JOB [--quarantine] [SETTINGS] | --all)",
+  usage: "resume (JOB[/TASK] [--quarantine] [SETTINGS] | --all)",
   summary: "Lets a held, stopped, drained or stranded job go on, with changed settings where given.",
   details: [
     "The budgets for failures, stalls and attempts without progress begin anew. A finished job stays finished.",
@@ -47,6 +47,7 @@ export const command: CliCommand = {
       help: "set the checkpoint aside first: nothing is deleted",
     },
     { key: "dry-run", flags: ["--dry-run"], takes: "nothing", help: "only show what --quarantine would move" },
+    TASK,
     QUIET,
     JSON_FLAG,
   ],
@@ -86,17 +87,19 @@ export const command: CliCommand = {
           terminal.out(`${shortName(project, job)}: ${error === null ? "goes on" : error.message}`);
       return entries.find(({ error }) => error !== null)?.error?.exitStatus ?? 0;
     }
-    const place = await findJob(project, oneJob(command, parsed));
+    const { target } = await oneTarget(command, parsed);
+    const { place, task } = target;
     const over = flagText(given, "over");
     const result = await resumeJob(project, place, {
       ...request,
+      task,
       flags: given,
       quarantine,
       dryRun,
       ...(over === null ? {} : { over: readNumber("--over", over) }),
     });
     const { status } = result;
-    const name = shortName(project, place.id);
+    const name = targetName(project, target);
     const setAside = "setAside" in result ? (result.setAside?.quarantine ?? null) : null;
     if (flagOn(given, "json")) terminal.out(toJson({ result: result.kind, job: status, quarantine: setAside }));
     else if (result.kind === "dry-run") terminal.out(...setAsideLines(result.setAside, name, "would move"));

@@ -44,7 +44,8 @@ export const command: CliCommand = {
     } else terminal.out(`${result.kind === "submitted" ? "submitted" : "goes on with"} ${name}`);
     if (quiet) return exit;
     terminal.out(...summary(project, status));
-    if (goesOn) terminal.out(`look: stint status ${name}   follow: stint logs -f ${name}`);
+    const one = status.tasks === null ? "" : "/INDEX";
+    if (goesOn) terminal.out(`look: stint status ${name}   follow: stint logs -f ${name}${one}`);
     return exit;
   },
 };
