@@ -58,11 +58,20 @@ const MAX_STEPS = 10_000;
 /** Whoever has ended a task begins others for so long; after that the next one does. */
 const BEGIN_MS = 60_000;
 
-/** Advances one task. Whoever finds it over has freed a slot, and begins what may begin of its job's other tasks. */
+/**
+ * Advances one task. Whoever finds it over has freed a slot, and begins what may begin of its job's other tasks; in mode submitter
+ * a body leaves that to the submitter.
+ */
 export async function advance(world: World, task: TaskPlace, options: AdvanceOptions = {}): Promise<Outcome> {
   const outcome = await advanceTask(world, task, options, null);
-  if (outcome.kind === "over" || outcome.kind === "held") await advanceJob(world, task.job, { withinMs: BEGIN_MS });
+  if (outcome.kind !== "over" && outcome.kind !== "held") return outcome;
+  const claims = options.claims ?? mayClaim((await specOf(world, task)).spec, options);
+  if (claims) await advanceJob(world, task.job, { withinMs: BEGIN_MS });
   return outcome;
+}
+
+function mayClaim({ mode }: JobSpec, { me }: AdvanceOptions): boolean {
+  return mode !== "submitter" || me === undefined;
 }
 
 /**
@@ -205,7 +214,7 @@ async function look(
     ahead: options.ahead ?? spec.ahead,
     me: options.me ?? null,
     topUp: options.topUp ?? false,
-    claims: options.claims ?? (spec.mode !== "submitter" || options.me === undefined),
+    claims: options.claims ?? mayClaim(spec, options),
     seen: round.seen,
     found: round.found,
     claimers,

@@ -100,6 +100,24 @@ export async function stands(world: World, job: JobPlace, slot: Slot): Promise<b
   return newestNumber(await readAllStops(world.folder, job)) === slot.newestStop;
 }
 
+/**
+ * How the tasks of a job stand together. `over`: nothing of it has to be moved any more. `due`: one may begin, or was left by its
+ * mover. `going`: what is not over has begun, or waits for those.
+ */
+export async function tasksTogether(world: World, job: JobPlace, spec: JobSpec): Promise<"over" | "due" | "going"> {
+  const { tasks } = await readPhases(world, job, spec);
+  if (tasks.every(({ phase }) => phase === "over")) return "over";
+  return dueTasks(world, tasks, spec).length > 0 ? "due" : "going";
+}
+
+/** Tasks of a job that have begun, or have claims that are not settled yet; the others need no word with anybody. */
+export async function begunTasks(world: World, job: JobPlace, spec: JobSpec): Promise<readonly TaskPlace[]> {
+  const { tasks } = await readPhases(world, job, spec);
+  return tasks.flatMap(({ place, state, phase }) =>
+    phase === "begun" || (phase === "over" && state.open.length > 0) ? [place] : [],
+  );
+}
+
 interface TaskNow {
   readonly place: TaskPlace;
   readonly state: TaskState;

@@ -1,6 +1,6 @@
 // The face of chain: moving a chain, and the world it moves in.
 export { type AdvanceOptions, advance, advanceJob, withdraw } from "./advance.ts";
-export type { BeginOptions, BeginResult } from "./begin-tasks.ts";
+export { type BeginOptions, type BeginResult, begunTasks, tasksTogether } from "./begin-tasks.ts";
 export { type GatherOptions, type GatherResult, gatherTask, type MissingAccount } from "./gather-task.ts";
 export { APPLICATION_FILE, type ApplicationRecord, localAttempts, markOf } from "./local-attempts.ts";
 export { type OpenOptions, openWorld } from "./open-world.ts";

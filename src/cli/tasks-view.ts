@@ -1,5 +1,6 @@
 /** The table of a job's tasks. */
 import type { ChainStatus } from "../chain/index.ts";
+import { expected } from "./status-view.ts";
 import { csv, type Terminal, table } from "./terminal.ts";
 import { invalidWhy, progressCell, span, stateText } from "./words.ts";
 
@@ -17,6 +18,7 @@ export function taskLines(tasks: readonly ChainStatus[], terminal: Terminal): re
       [
         task.reason,
         invalidWhy(task.progress, task.reason),
+        expected(task.queue),
         task.advice === null || task.state === "over" ? null : `→ ${task.advice}`,
       ]
         .filter((part) => part !== null)

@@ -26,6 +26,7 @@ test("everything that a task may need of its own is filled in, and nothing of a 
     checkpoint: { path: "s-{task}", progress: { kind: "pattern", pattern: "task {task} step (\\d+)" } },
     env: { SEED: "{task}", WORD: "{{task}}" },
     output: { stdout: "/data/{task}.out", stderr: null },
+    input: "/data/{task}.in",
   });
   expect(specForTask(plain, 7)).toBe(plain);
   const tasks = { kind: "tasks", indices: "0-9", parallel: null } as const;
@@ -37,6 +38,7 @@ test("everything that a task may need of its own is filled in, and nothing of a 
     checkpoint: { path: "s-7", progress: { kind: "pattern", pattern: "task 7 step (\\d+)" } },
     env: { SEED: "7", WORD: "{task}" },
     output: { stdout: "/data/7.out", stderr: null },
+    input: "/data/7.in",
   });
   const rules = [
     { kind: "json", path: ".t{task}.step" },
@@ -50,4 +52,13 @@ test("everything that a task may need of its own is filled in, and nothing of a 
   ).toEqual([{ kind: "json", path: ".t3.step" }, { kind: "files", glob: "r3.*" }, { kind: "number" }]);
   const text = specForTask({ ...plain, tasks, command: { kind: "shell", text: "sim {task} >{{task}}" } }, 3);
   expect(text.command).toEqual({ kind: "shell", text: "sim 3 >{task}" });
+  const script = {
+    kind: "batch",
+    name: "{task}.sh",
+    sha256: "ab",
+    interpreter: ["/bin/sh"],
+    args: ["{task}"],
+  } as const;
+  // One copy for all: its name is no task's.
+  expect(specForTask({ ...plain, tasks, command: script }, 3).command).toEqual({ ...script, args: ["3"] });
 });

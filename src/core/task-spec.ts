@@ -18,7 +18,7 @@ export function specForTask(spec: JobSpec, index: number): JobSpec {
   // Absent in a specification of an older version.
   if ((spec.tasks ?? null) === null) return spec;
   const fill = (text: string): string => fillTask(text, index);
-  const { command, checkpoint, output, env } = spec;
+  const { command, checkpoint, output, input, env } = spec;
   return {
     ...spec,
     command: commandFor(command, fill),
@@ -30,6 +30,7 @@ export function specForTask(spec: JobSpec, index: number): JobSpec {
       stdout: output.stdout === null ? null : fill(output.stdout),
       stderr: output.stderr === null ? null : fill(output.stderr),
     },
+    ...(input === undefined ? {} : { input: fill(input) }),
   };
 }
 

@@ -316,7 +316,7 @@ async function leave(
   const outcome = await advance(world, place.task, { me: place.number });
   // Whoever leaves a chain that goes on makes sure that somebody is queued to move it.
   if (reason !== null && (outcome.kind === "waiting" || outcome.kind === "going")) await seeThatItGoesOn(ports);
-  await restSubmitters(ports, outcome);
+  if ((await restSubmitters(ports, outcome)) === "mend") await seeThatItGoesOn(ports);
   return { kind: "left", why };
 }
 

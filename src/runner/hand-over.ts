@@ -49,10 +49,10 @@ async function delaySuccessor({ world, place }: Body): Promise<void> {
 async function isDone(ports: Body, outcome: Outcome, isLate: boolean): Promise<boolean> {
   if (outcome.kind === "going") await delaySuccessor(ports);
   if (isSubmittersTurn(ports)) {
-    await restSubmitters(ports, outcome);
-    // We have settled, or must be gone before anybody can: the next attempt is the submitter's to claim, and we stay until it
-    // has, so that one that dies just now is missed.
-    return outcome.kind !== "waiting" || (isLate && (await seeThatItGoesOn(ports, false)));
+    // We have settled, or must be gone before anybody can: the next attempt, or the next task, is the submitter's to claim, and we
+    // stay until it has, so that one that dies just now is missed.
+    const waits = outcome.kind === "waiting" || (await restSubmitters(ports, outcome)) === "mend";
+    return !waits || (isLate && (await seeThatItGoesOn(ports, false)));
   }
   return outcome.kind !== "waiting" || (await isOthersTurn(ports, outcome));
 }

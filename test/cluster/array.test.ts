@@ -3,6 +3,7 @@ import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, type TestContext } from "vitest";
+import type { Claim, SubmitterRecords } from "../../src/core/index.ts";
 import { type Cluster, cluster, until } from "./cluster.ts";
 
 const CLI = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
@@ -99,9 +100,32 @@ class TaskProject {
       .map((line) => line.split(" "));
   }
 
+  get #job(): string {
+    return join(this.folder, ".stint/jobs", this.#slurm.user.name, "tasks");
+  }
+
+  /** Records of the submitters, in order. */
+  submitters(): readonly SubmitterRecords[] {
+    const folder = join(this.#job, "submitters");
+    return readdirSync(folder)
+      .sort()
+      .map((name, at) => {
+        const read = (record: string) => {
+          const path = join(folder, name, `${record}.json`);
+          return existsSync(path) ? JSON.parse(readFileSync(path, "utf8")) : null;
+        };
+        const [claim, submitted, started, ended] = ["claim", "submitted", "started", "ended"].map(read);
+        return { number: at + 1, claim, submitted, started, ended };
+      });
+  }
+
+  firstClaim(task: number): Claim {
+    return JSON.parse(readFileSync(join(this.#job, "tasks", String(task), "attempts", "0001", "claim.json"), "utf8"));
+  }
+
   /** `task` → ids of its attempts' jobs, in order. */
   jobIds(task: number): readonly string[] {
-    const attempts = join(this.folder, ".stint/jobs", this.#slurm.user.name, "tasks/tasks", String(task), "attempts");
+    const attempts = join(this.#job, "tasks", String(task), "attempts");
     return readdirSync(attempts)
       .sort()
       .flatMap((attempt) => {
@@ -218,6 +242,25 @@ describe.skipIf(unavailable !== null)(
         attempts: readonly { verdict: string; exitCode: number; saving: object }[];
       };
       expect(attempts[0]).toMatchObject({ verdict: "checkpointed", exitCode: 99, saving: { killed: false } });
+    });
+
+    it("in mode submitter the next task is begun by the submitter alone, and a body replaces one that is gone", async (t) => {
+      const project = new TaskProject(slurm, t);
+      const own = ["--mode", "submitter", "--submitter-mem", "128M", "--submitter-limit", "10m", "--ahead", "0"];
+      expect(await project.submit(30, ["--array", "0-2%1", ...own])).toMatchObject({ exitCode: 0 });
+      await until("the first is at work", () => (project.events().length > 0 ? true : null));
+      const first = await until("its submitter has begun", () => project.submitters().find(({ started }) => started));
+      expect((await slurm.runAsUser("scancel", [first.submitted?.id ?? ""])).exitCode).toBe(0);
+      const isOver = async () => ((await project.look()).job.state === "over" ? true : null);
+      await until("all three are over", isOver, { timeoutMs: 120_000 });
+      await project.untilQueueEmpty();
+      expect((await project.look()).job.tasks).toMatchObject({ finished: 3 });
+      expect(mostAtWork(project.events())).toBe(1);
+      const submitters = project.submitters();
+      expect(submitters.map(({ claim }) => claim?.basis)).toEqual(["first", "mend"]);
+      expect(submitters.map(({ ended }) => ended?.reason)).toEqual(["asked", "chain-over"]);
+      const pids = submitters.map(({ started }) => started?.process.pid);
+      for (const task of [1, 2]) expect(pids).toContain(project.firstClaim(task).by.pid);
     });
 
     it("an index that this cluster does not know is refused before anything is made", async (t) => {
