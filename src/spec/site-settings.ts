@@ -63,6 +63,9 @@ export const siteSettings = {
 /** In the site file the defaults of a job's settings stand below this key. */
 export const DEFAULTS = "defaults";
 
+/** How a chain is moved is its user's choice; the rest are wishes about one chain's beginning. */
+const NO_DEFAULTS: ReadonlySet<string> = new Set(["mode", "begin", "slurm.dependency", "slurm.hold"]);
+
 /** Everything that a site file may hold. What makes a job this job (its command, its files) is no affair of a site. */
 export const siteTable: readonly Setting<unknown>[] = [
   ...Object.values(siteSettings),
@@ -70,7 +73,7 @@ export const siteTable: readonly Setting<unknown>[] = [
 ];
 
 function isForSites({ group, key }: Setting<unknown>): boolean {
-  if (key === "mode") return false;
+  if (NO_DEFAULTS.has(key)) return false;
   return (
     group === "attempts" || group === "slurm" || group === "budgets and back-off" || group === "times between processes"
   );

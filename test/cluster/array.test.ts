@@ -256,6 +256,7 @@ describe.skipIf(unavailable !== null)(
       await project.untilQueueEmpty();
       expect((await project.look()).job.tasks).toMatchObject({ finished: 3 });
       expect(mostAtWork(project.events())).toBe(1);
+      await until("the last submitter has ended", () => (project.submitters().at(-1)?.ended ? true : null));
       const submitters = project.submitters();
       expect(submitters.map(({ claim }) => claim?.basis)).toEqual(["first", "mend"]);
       expect(submitters.map(({ ended }) => ended?.reason)).toEqual(["asked", "chain-over"]);

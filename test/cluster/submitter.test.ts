@@ -280,8 +280,8 @@ describe
       expect((await project.submitters()).map(({ ended }) => ended?.reason)).toEqual(["chain-over"]);
       await project.untilQueueEmpty();
 
-      // Held back by the user, the next one never starts; a drain takes it back all the same.
-      const held = await project.stint(["resume", "stopped", "--submitter-sbatch-arg=--hold"]);
+      // Longer than its partition allows, the next one never starts; a drain takes it back all the same.
+      const held = await project.stint(["resume", "stopped", "--submitter-partition=short"]);
       expect(held.exitCode, held.stderr).toBe(0);
       expect((await project.status()).submitter).toMatchObject({ number: 2, phase: "queued" });
       const drained = await project.stint(["drain", "stopped", "--wait"]);

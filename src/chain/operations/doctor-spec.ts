@@ -1,7 +1,7 @@
 /** Which job `doctor` is asked about: one on file, one in a spec file, or what the options alone make of one. */
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
-import type { JobSpec } from "../../core/index.ts";
+import { type JobSpec, specForTask, taskIndices } from "../../core/index.ts";
 import { readSpec } from "../../journal/index.ts";
 import type { FlagOption, ParsedFlags } from "../../spec/index.ts";
 import { changeSpec } from "./change-spec.ts";
@@ -23,8 +23,13 @@ export interface AskedAbout {
   readonly isNamed: boolean;
 }
 
-/** Throws StintError `usage` and `no-such-job`. */
+/** Of a job with several tasks it is the first. Throws StintError `usage` and `no-such-job`. */
 export async function jobForDoctor(words: DoctorWords): Promise<AskedAbout> {
+  const { spec, isNamed } = await askedAbout(words);
+  return { spec: specForTask(spec, taskIndices(spec.tasks)[0] ?? 0), isNamed };
+}
+
+async function askedAbout(words: DoctorWords): Promise<AskedAbout> {
   const { args, parsed, options, cwd, environment } = words;
   const [name, extra] = parsed.positionals;
   if (extra !== undefined) throw new StintError("usage", `one job at a time: unexpected "${extra}"`);
