@@ -9,6 +9,8 @@ const { version } = JSON.parse(readFileSync(new URL("package.json", import.meta.
 const env = { XDG_STATE_HOME: mkdtempSync(join(tmpdir(), "stint-state-")) };
 const define = { __STINT_VERSION__: JSON.stringify(version) };
 
+const LONG_CLUSTER_TESTS = ["submitter", "attached", "children", "status-doctor"];
+
 // Unit tests stand beside their source and touch neither processes nor the network; everything that starts real
 // processes is under test/ and gets a process and generous time of its own.
 export default defineConfig({
@@ -37,6 +39,11 @@ export default defineConfig({
           name: "cluster",
           env,
           include: ["test/cluster/**/*.test.ts"],
+          // Minutes each: with --full (scripts/test.mjs says so).
+          exclude:
+            process.env.STINT_FULL === undefined
+              ? LONG_CLUSTER_TESTS.map((name) => `test/cluster/${name}.test.ts`)
+              : [],
           // Stops the Slurm that these tests have started; scripts/test.mjs does that itself and names it in the environment.
           globalSetup: ["test/cluster/global-setup.ts"],
           pool: "forks",

@@ -8,6 +8,7 @@ import {
   type AttemptRecords,
   type Claimer,
   type JobSpec,
+  lastElapsedMs,
   nextStep,
   noteDoubt,
   type Outcome,
@@ -139,10 +140,11 @@ interface Round {
   readonly found: Map<number, "none" | "unreachable" | "adopted">;
   readonly cancelled: Set<Ref>;
   reading: Reading | null;
+  readonly sampled: Map<number, number | null>;
 }
 
 function newRound(assume: ReadonlyMap<Ref, Seen> = new Map()): Round {
-  return { seen: new Map(assume), found: new Map(), cancelled: new Set(), reading: null };
+  return { seen: new Map(assume), found: new Map(), cancelled: new Set(), reading: null, sampled: new Map() };
 }
 
 interface SpecNow {
@@ -173,8 +175,8 @@ export function policyOf(spec: JobSpec, ownerUid: number): Policy {
     backoffMaxMs: spec.backoffMaxMs,
     limitMs: spec.limitMs,
     marginMs: spec.marginMs,
-    // Absent in a specification of an older version.
-    allocationEndAtMs: spec.allocationEndAtMs ?? null,
+    // Absent in a specification of an older version. A job of Slurm's own outlives the allocation that it was typed in.
+    allocationEndAtMs: spec.scheduler === "local" ? (spec.allocationEndAtMs ?? null) : null,
     ownerUid,
   };
 }
@@ -222,6 +224,7 @@ async function look(
     cancelled: round.cancelled,
     watches,
     reading: round.reading,
+    sampled: round.sampled,
     nowMs: world.clock.nowMs(),
     nowMonotonicMs,
   };
@@ -266,6 +269,11 @@ async function perform(
     case "read-checkpoint":
       round.reading = await world.readCheckpoint(task, spec.spec);
       return;
+    case "read-samples": {
+      const text = await world.folder.read(join(attemptPlace(task, step.attempt).folder, "samples.csv"));
+      round.sampled.set(step.attempt, lastElapsedMs(text ?? ""));
+      return;
+    }
     case "withdraw": {
       const { reason, note } = await causeOf(world, task, step);
       await withdraw(world, task, step.attempt, reason, note);

@@ -179,6 +179,6 @@ function refusalOf(world: World, task: TaskPlace, attempt: number): string | nul
 /** Grows with each stop and resume, of whichever task. */
 function newestNumber({ own, ancestors }: AllStops): number {
   const last = own.at(-1);
-  const lists = [{ highest: last?.number ?? 0, ruling: last?.stop ?? null }, ...ancestors];
+  const lists = [{ highest: last?.number ?? 0, ruling: last ?? null }, ...ancestors];
   return stopNumber({ lists, words: new Map() });
 }

@@ -59,7 +59,7 @@ export { type SubmitRequest, type SubmitResult, submitJob } from "./operations/s
 export { type SubmitTestOptions, type SubmitTestResult, submitTest } from "./operations/submit-test.ts";
 export { type SubmitterNow, submitterText } from "./operations/submitter-status.ts";
 export { isAtEnd, type WaitOptions, type WatchOptions, waitForJob, watchJob } from "./operations/watch-job.ts";
-export { ensureReserve } from "./reserve.ts";
+export { ensureReserve, reservePath, withReserve } from "./reserve.ts";
 export { recordSubmitted } from "./submit-attempt.ts";
 export {
   type Ensured,

@@ -3,6 +3,7 @@ export { type CheckpointPlace, resolveCheckpoint } from "./checkpoint-place.ts";
 export { type StorageFinding, spaceFor } from "./checkpoint-space.ts";
 export { formatGenerations, type GenerationMemory, parseGenerations } from "./generations.ts";
 export { jsonRuleWords } from "./json-hint.ts";
+export { anyAtItsPlace, type MovedAside, moveAside, movedAlready } from "./move-aside.ts";
 export {
   type ClaimOptions,
   type CurrentOwner,
@@ -17,6 +18,6 @@ export {
 } from "./owner.ts";
 export { type OwnerIdentity, type OwnerPlace, type OwnerRecord, ownerPlace } from "./owner-record.ts";
 export { checkProgressRule } from "./progress-rule.ts";
-export { makeQuarantine, moveAside, planQuarantine, type QuarantinePlan } from "./quarantine.ts";
+export { makeQuarantine, planQuarantine, type QuarantinePlan } from "./quarantine.ts";
 export { type CheckpointSpec, readCheckpoint } from "./read-checkpoint.ts";
 export { tidyOwners } from "./tidy-owners.ts";

@@ -5,7 +5,7 @@ import { readNumber } from "./read-number.ts";
 test("a JSON checkpoint read as a number names the rule that reads it", () => {
   expect(readNumber('{"x": 1, "run": {"step": 12}}\n')).toEqual({
     kind: "invalid",
-    why: '"{\\"x\\": 1, \\"run\\": {\\"step\\": 12}}" is not one number; it is JSON: --progress json:.run.step (YAML: progress: {json: .run.step})',
+    why: '"{\\"x\\": 1, \\"run\\": …" is not one number; it is JSON: --progress json:.run.step (YAML: progress: {json: .run.step})',
   });
   expect(jsonHint('{"energy": -1.5}')).toContain("json:.energy ");
   expect(jsonHint('{"a": "b"}')).toContain("say which number counts");

@@ -1,6 +1,6 @@
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { quoteCommand } from "../core/index.ts";
+import { quoteCommand, quoteShell } from "../core/index.ts";
 import { errorCode, type Folder } from "../host/index.ts";
 import {
   formatOwnerRecord,
@@ -231,7 +231,7 @@ export function whyOwned(
   const job = task.replace(/\/\d+$/, "");
   const home = /^(.*)\/jobs\//.exec(owner.jobFolder)?.[1] ?? viewer.stintFolder;
   const elsewhere = home !== viewer.stintFolder;
-  const look = `${elsewhere ? `STINT_DIR=${quoteCommand([home])} ` : ""}stint status ${job}`;
+  const look = `${elsewhere ? `STINT_DIR=${quoteCommand([home])} ` : ""}stint status ${quoteShell(job)}`;
   const who = `checkpoint ${owner.checkpoint} belongs to task ${task} (${owner.jobFolder})`;
   switch (judged) {
     case "gone-folder":
@@ -241,6 +241,6 @@ export function whyOwned(
     default:
       return elsewhere
         ? `${who}, which is not over; look with: ${look}, or use another checkpoint`
-        : `${who}, which is not over; wait for it, end it with: stint cancel ${job}, or use another checkpoint`;
+        : `${who}, which is not over; wait for it, end it with: stint cancel ${quoteShell(job)}, or use another checkpoint`;
   }
 }

@@ -1,29 +1,25 @@
 /**
- * Setting a bad checkpoint aside, on a person's word: by rename within its own folder, into a hidden folder there. Nothing is
- * overwritten and nothing is deleted, so that one `mv` undoes it.
+ * What of a bad checkpoint is to be set aside, on a person's word, and the hidden folder beside it that takes it. Nothing is
+ * overwritten and nothing is deleted, so that one `mv` undoes it (move-aside.ts).
  */
-import type { Stats } from "node:fs";
-import { lstat, mkdir, open, readdir, readlink, rename, stat } from "node:fs/promises";
+import type { BigIntStats } from "node:fs";
+import { access, constants, lstat, mkdir, mkdtemp, readdir, readlink, rmdir, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
+import type { QuarantineMove } from "../core/index.ts";
 import { errorCode } from "../host/index.ts";
 import { type CheckpointPlace, resolveCheckpoint } from "./checkpoint-place.ts";
 import { failure, systemWords } from "./file-window.ts";
 import { matchingNames } from "./generations.ts";
+import { cannotMove, statsOf } from "./move-aside.ts";
 import { newestGeneration, type Written } from "./newest-generation.ts";
 import type { CheckpointSpec } from "./read-checkpoint.ts";
-
-export interface Move {
-  /** Absolute, links resolved. */
-  readonly from: string;
-  readonly to: string;
-}
 
 export type QuarantinePlan =
   | {
       readonly kind: "plan";
       /** The folder that takes them; it need not be there. */
       readonly folder: string;
-      readonly moves: readonly Move[];
+      readonly moves: readonly QuarantineMove[];
       /** One line each: links that will lead to nothing. */
       readonly notes: readonly string[];
     }
@@ -47,11 +43,13 @@ export async function planQuarantine(
     const found =
       progress.kind === "files" ? await newestFiles(place.path, progress.glob) : await onlyFile(place, checkpoint, cwd);
     if ("why" in found) return { kind: "nothing", why: found.why };
-    const moves: Move[] = [];
-    for (const name of found.names)
+    const moves: QuarantineMove[] = [];
+    for (const { name, stats } of found.files)
       moves.push({
         from: join(place.folder, name),
         to: await freeName(folder, `${String(attempt).padStart(4, "0")}-${name}`),
+        inode: String(stats.ino),
+        ctimeNs: String(stats.ctimeNs),
       });
     return { kind: "plan", folder, moves, notes: found.notes };
   } catch (error) {
@@ -59,7 +57,10 @@ export async function planQuarantine(
   }
 }
 
-/** Makes the folder that takes them: before anything is on file, a folder that is full or read-only shows. Null: it is there. */
+/**
+ * Makes the folder that takes them, and looks whether names can be made in it and taken from the one above: before anything is
+ * on file, a folder that is full or read-only shows. Null: all is well; else one line.
+ */
 export async function makeQuarantine(folder: string): Promise<string | null> {
   try {
     await mkdir(folder);
@@ -68,31 +69,17 @@ export async function makeQuarantine(folder: string): Promise<string | null> {
     const stats = await lstat(folder).catch(() => null); // What cannot be looked at cannot be moved into: said below.
     if (stats?.isDirectory() !== true) return `${folder} is in the way and is no folder: move it away, then try again`;
   }
-  return null;
-}
-
-/**
- * Moves one after the other; what has been moved already is passed over, so that a second call finds it done. Null: all are
- * where they should be; else one line that says what is not, and nothing after it was moved.
- */
-export async function moveAside(moves: readonly Move[]): Promise<string | null> {
-  for (const { from, to } of moves) {
-    try {
-      // A name that is taken is never moved upon: it is what an earlier call has moved.
-      if ((await statsOf(to)) !== null) continue;
-      await rename(from, to);
-      for (const folder of [dirname(to), dirname(from)]) await syncFolder(folder);
-    } catch (error) {
-      // Moved by another call in the same moment, or by a person since it was planned: it is out of the way.
-      if (errorCode(error) === "ENOENT" && (await statsOf(from)) === null) continue;
-      return cannotMove(from, error);
-    }
+  try {
+    await access(dirname(folder), constants.W_OK | constants.X_OK);
+    await rmdir(await mkdtemp(join(folder, ".probe-")));
+    return null;
+  } catch (error) {
+    return cannotMove(folder, error);
   }
-  return null;
 }
 
 interface Found {
-  readonly names: readonly string[];
+  readonly files: readonly { readonly name: string; readonly stats: BigIntStats }[];
   readonly notes: readonly string[];
 }
 
@@ -109,7 +96,7 @@ async function onlyFile(
   const typed = resolve(cwd, checkpoint.path);
   const isLink = (await statsOf(typed))?.isSymbolicLink() === true;
   return {
-    names: [name],
+    files: [{ name, stats }],
     notes: isLink ? [`the link ${typed} stays, and leads to nothing until it is written anew`] : [],
   };
 }
@@ -125,11 +112,15 @@ async function newestFiles(folder: string, glob: string): Promise<Found | { read
     return { why: `${folder} is not a folder; for files, the checkpoint names the folder they lie in` };
   await readdir(folder); // Where it may not be listed, that is the answer: matchingNames would say that it is empty.
   const files: Written[] = [];
+  const statsByName = new Map<string, BigIntStats>();
   const links: string[] = [];
   for (const name of await matchingNames(folder, glob)) {
     const seen = await statsOf(join(folder, name));
     if (seen?.isSymbolicLink() === true) links.push(name);
-    else if (seen !== null) files.push({ name, writtenMs: await lastWrittenMs(join(folder, name), seen) });
+    else if (seen !== null) {
+      files.push({ name, ...(await contentOf(join(folder, name), seen)) });
+      statsByName.set(name, seen);
+    }
   }
   if (files.length === 0) return { why: `no file in ${folder} matches ${shown}: nothing has to be set aside` };
   const names = newestGeneration(files);
@@ -137,7 +128,8 @@ async function newestFiles(folder: string, glob: string): Promise<Found | { read
     return {
       why: `which of the ${files.length} that match ${shown} in ${folder} are the newest generation cannot be told: ${names.why}; move them out of ${folder} yourself (mv), then resume without --quarantine`,
     };
-  return { names, notes: await linksInto(folder, links, names) };
+  const moved = [...statsByName].filter(([name]) => names.includes(name)).map(([name, stats]) => ({ name, stats }));
+  return { files: moved, notes: await linksInto(folder, links, names) };
 }
 
 /** `latest -> step-500`: it is not moved, and whoever goes by it should know. */
@@ -157,15 +149,18 @@ async function linksInto(
 
 const MOST_DEPTH = 8;
 
-/** Of a folder the newest of all in it: a file that is written there anew leaves the folder's own time as it was. */
-async function lastWrittenMs(path: string, stats: Stats, depth = 0): Promise<number> {
-  if (!stats.isDirectory() || depth > MOST_DEPTH) return stats.mtimeMs;
-  let newestMs = stats.mtimeMs;
+/** Of a folder the newest and the sum of all in it: a file that is written there anew leaves the folder's own time as it was. */
+async function contentOf(path: string, stats: BigIntStats, depth = 0): Promise<Omit<Written, "name">> {
+  const writtenMs = Number(stats.mtimeNs) / 1e6;
+  if (!stats.isDirectory() || depth > MOST_DEPTH) return { writtenMs, bytes: Number(stats.size) };
+  let all = { writtenMs, bytes: 0 };
   for (const name of await readdir(path)) {
     const inside = await statsOf(join(path, name));
-    if (inside !== null) newestMs = Math.max(newestMs, await lastWrittenMs(join(path, name), inside, depth + 1));
+    if (inside === null) continue;
+    const content = await contentOf(join(path, name), inside, depth + 1);
+    all = { writtenMs: Math.max(all.writtenMs, content.writtenMs), bytes: all.bytes + content.bytes };
   }
-  return newestMs;
+  return all;
 }
 
 /** The name, or with `.2`, `.3` … where one of another job or of an earlier day is there. */
@@ -174,36 +169,4 @@ async function freeName(folder: string, name: string): Promise<string> {
     const path = join(folder, number === 1 ? name : `${name}.${number}`);
     if ((await statsOf(path)) === null) return path;
   }
-}
-
-/** Of the name itself, not of what a link leads to; null: not there. */
-async function statsOf(path: string): Promise<Stats | null> {
-  try {
-    return await lstat(path);
-  } catch (error) {
-    if (errorCode(error) === "ENOENT" || errorCode(error) === "ENOTDIR") return null;
-    throw error;
-  }
-}
-
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, "r");
-  try {
-    await folder.sync();
-  } catch (error) {
-    // Some network and FUSE file systems know no fsync of a folder: there is nothing more to be done there.
-    if (!["EINVAL", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"].includes(errorCode(error) ?? "")) throw error;
-  } finally {
-    await folder.close();
-  }
-}
-
-function cannotMove(path: string, error: unknown): string {
-  const code = errorCode(error) ?? "";
-  const what = `the checkpoint cannot be set aside (${path}): `;
-  if (["EACCES", "EPERM", "EROFS"].includes(code))
-    return `${what}its folder may not be written (${systemWords(error)}); make it writable, then try again`;
-  if (code === "ENOSPC" || code === "EDQUOT")
-    return `${what}there is no room for one more name (${systemWords(error)}); free some, then try again`;
-  return `${what}${systemWords(error)}; move it yourself (mv), then resume without --quarantine`;
 }

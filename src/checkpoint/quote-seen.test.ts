@@ -12,6 +12,11 @@ it("long text is cut at the side that was asked for, never within a character", 
   expect(quoteSeen("x".repeat(41), 40)).toBe(`"${"x".repeat(40)}…"`);
 });
 
+it("what is escaped counts as it is shown", () => {
+  expect(quoteSeen("\u0001".repeat(9), 20)).toBe(`"${"\\x01".repeat(5)}…"`);
+  expect(quoteSeen("\u0001".repeat(9), 20, "end")).toBe(`"…${"\\x01".repeat(5)}"`);
+});
+
 it("sizes are shown in binary units", () => {
   expect([0, 1023, 1024, 1536, 5 * 1024 ** 3].map(sizeText)).toEqual([
     "0 bytes",

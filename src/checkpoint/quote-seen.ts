@@ -12,14 +12,27 @@ const NAMED: Readonly<Record<string, string>> = {
 // Control characters, line separators, and the marks that turn the direction of what follows.
 const UNSAFE = /["\\\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 
-/** Quotes the beginning (or the end) of `text` in at most about `most` characters, control characters escaped. */
+/** Of what was found in a file: enough to know it again. */
+export const MOST_SEEN = 20;
+
+/** Quotes the beginning (or the end) of `text` in at most `most` characters as they are shown, control characters escaped. */
 export function quoteSeen(text: string, most = 40, from: "start" | "end" = "start"): string {
   const characters = Array.from(from === "start" ? text.slice(0, 2 * most + 2) : text.slice(-2 * most - 2));
-  const whole = characters.length <= most && characters.join("").length === text.length;
-  if (whole) return `"${escaped(text)}"`;
-  return from === "start"
-    ? `"${escaped(characters.slice(0, most).join(""))}…"`
-    : `"…${escaped(characters.slice(-most).join(""))}"`;
+  if (from === "end") characters.reverse();
+  const shown: string[] = [];
+  let used = 0;
+  let length = 0;
+  for (const character of characters) {
+    const piece = escaped(character);
+    length += Array.from(piece).length;
+    if (length > most) break;
+    shown.push(piece);
+    used += character.length;
+  }
+  if (from === "end") shown.reverse();
+  const quoted = shown.join("");
+  if (used === text.length) return `"${quoted}"`;
+  return from === "start" ? `"${quoted}…"` : `"…${quoted}"`;
 }
 
 /** Bytes in the largest binary unit that keeps the number at 1 or more, e.g. `3.2 MiB`. */

@@ -1,6 +1,6 @@
 import type { Reading } from "../core/index.ts";
 import { comparable, parseDecimal } from "./decimal.ts";
-import { quoteSeen } from "./quote-seen.ts";
+import { MOST_SEEN, quoteSeen } from "./quote-seen.ts";
 
 type Step = string | number;
 
@@ -18,7 +18,10 @@ export function readJson(text: string, path: string): Reading {
     value = JSON.parse(text.replace(/^\ufeff/, ""));
   } catch {
     // The parser's own message quotes the text unescaped; ours says what a person can act on.
-    return { kind: "invalid", why: `not whole JSON (torn?), it ends with ${quoteSeen(text.trimEnd(), 40, "end")}` };
+    return {
+      kind: "invalid",
+      why: `not whole JSON (torn?), it ends with ${quoteSeen(text.trimEnd(), MOST_SEEN, "end")}`,
+    };
   }
   for (const [depth, step] of steps.entries()) {
     const next = follow(value, step);
@@ -82,7 +85,7 @@ function numberOf(value: unknown, path: string): Reading {
     value === null || typeof value === "boolean"
       ? String(value)
       : typeof value === "string"
-        ? quoteSeen(value)
+        ? quoteSeen(value, MOST_SEEN)
         : Array.isArray(value)
           ? "a list"
           : typeof value === "number"

@@ -74,6 +74,18 @@ describe("a checkpoint that is one number", () => {
     expect(reading.why).not.toMatch(/[\u0000-\u001f\u007f]/);
   });
 
+  it.each([
+    ["\u0080\u0004F12\ufffd\u0001", "no text"],
+    ["\u0000".repeat(500), "NUL"],
+    [`PK\u0003\u0004${"\ufffd7".repeat(90)}`, "no text"],
+  ])("binary content %j is quoted in a few characters, and no pattern is guessed from it", (text, what) => {
+    const reading = readNumber(text);
+    const why = reading.kind === "invalid" ? reading.why : "";
+    expect(why).toContain(what);
+    expect(why).not.toContain("progress");
+    expect((/^"(.*)"/.exec(why)?.[1] ?? "x".repeat(99)).length).toBeLessThanOrEqual(21);
+  });
+
   it("a guessed pattern finds the number in the text it was guessed from", () => {
     const text = "saved at  step: 41 of 50";
     const reading = readNumber(text);

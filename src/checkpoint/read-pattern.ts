@@ -2,7 +2,7 @@ import { type Context, createContext, Script } from "node:vm";
 import type { Reading } from "../core/index.ts";
 import { errorCode } from "../host/index.ts";
 import { parseDecimal } from "./decimal.ts";
-import { quoteSeen } from "./quote-seen.ts";
+import { MOST_SEEN, quoteSeen } from "./quote-seen.ts";
 
 /** A search that takes longer is broken off: some patterns need more than the age of the universe on an unlucky text. */
 export const PATTERN_TIME_MS = 250;
@@ -33,12 +33,12 @@ export function readPattern(seen: PatternText, pattern: string, timeMs = PATTERN
   if (group.kind === "too-hard")
     return settled({ kind: "invalid", why: `the pattern ${quoteSeen(pattern)} ${group.why}; make it simpler` });
   if (group.kind === "none") {
-    const why = `no match of ${quoteSeen(pattern)}; the file ends with ${quoteSeen(text.trimEnd(), 40, "end")}`;
+    const why = `no match of ${quoteSeen(pattern)}; the file ends with ${quoteSeen(text.trimEnd(), MOST_SEEN, "end")}`;
     return { reading: { kind: "invalid", why }, searchOn: seen.cut };
   }
   const number = parseDecimal(group.text);
   if (number.ok) return settled({ kind: "value", value: number.value });
-  const why = `the group of ${quoteSeen(pattern)} found ${quoteSeen(group.text)}, which is ${number.why || "not one number"}`;
+  const why = `the group of ${quoteSeen(pattern)} found ${quoteSeen(group.text, MOST_SEEN)}, which is ${number.why || "not one number"}`;
   return settled({ kind: "invalid", why });
 }
 

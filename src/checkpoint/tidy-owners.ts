@@ -1,7 +1,7 @@
 /** What claims leave behind beside a checkpoint: records that count no longer, and temporary files of processes that died. */
-import { lstat, readdir, readFile, stat, unlink } from "node:fs/promises";
+import { lstat, readdir, readFile, stat, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { errorCode, type Folder, temporaryMaker } from "../host/index.ts";
+import { errorCode, type Folder, temporaryMaker, temporaryName } from "../host/index.ts";
 import { type OwnerPlace, type OwnerRow, ownerFile, ownerNumber, parseOwnerRecord } from "./owner-record.ts";
 
 /**
@@ -65,6 +65,7 @@ async function isListedByAll(path: string): Promise<boolean> {
 
 /** Temporary files of records whose makers died before they could link or remove them. */
 async function removeLeftovers(path: string, nowMs: number): Promise<void> {
+  let folderMs: number | null = null;
   for (const name of await readdir(path)) {
     const maker = temporaryMaker(name);
     if (maker === null) continue;
@@ -75,10 +76,25 @@ async function removeLeftovers(path: string, nowMs: number): Promise<void> {
     const record = parseOwnerRecord(text);
     // Torn, or none of an owner: only one that begins as ours do.
     if ("why" in record && text !== "" && !text.startsWith('{"version":')) continue;
-    const ageMs = "why" in record ? null : nowMs - record.atMs;
+    const isTorn = "why" in record;
     // Of a process elsewhere only the record's own time tells; one of ours that lives is never taken its file away.
-    const isOld = maker.pid === null ? ageMs !== null && ageMs >= KEEP_MS : ageMs === null || ageMs >= LINKED_WITHIN_MS;
-    if (isOld && (maker.pid === null || !exists(maker.pid))) await unlink(file);
+    if (maker.pid === null ? isTorn : exists(maker.pid)) continue;
+    // Under the same host's name it may live where it cannot be seen, in another container or on another machine, and be just
+    // about to write or link: what holds no time of its own yet is held against a file that is made now.
+    if (isTorn) folderMs ??= await timeIn(path);
+    const ageMs = isTorn ? (folderMs ?? 0) - stats.mtimeMs : nowMs - record.atMs;
+    if (ageMs >= (maker.pid === null ? KEEP_MS : LINKED_WITHIN_MS)) await unlink(file);
+  }
+}
+
+/** What time it is by the clock of the folder's file system, in epoch ms: that of a file which is made there for this. */
+async function timeIn(path: string): Promise<number> {
+  const probe = temporaryName(path);
+  await writeFile(probe, "", { flag: "wx", mode: 0o600 });
+  try {
+    return (await lstat(probe)).mtimeMs;
+  } finally {
+    await unlink(probe);
   }
 }
 

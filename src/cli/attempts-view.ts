@@ -2,7 +2,7 @@
 import type { AttemptRow } from "../chain/index.ts";
 import { formatBytes } from "../core/index.ts";
 import { csv, table } from "./terminal.ts";
-import { cpuSpan, exitText, invalidWhy, moment, momentInZone, progressChange, span, zone } from "./words.ts";
+import { cpuSpan, exitText, invalidWhy, moment, momentInZone, progressChange, ranText, zone } from "./words.ts";
 
 export function attemptLines(rows: readonly AttemptRow[]): readonly string[] {
   if (rows.length === 0) return ["no attempt yet"];
@@ -15,7 +15,7 @@ export function attemptLines(rows: readonly AttemptRow[]): readonly string[] {
       String(row.number),
       row.verdict ?? stateOfOpen(row),
       time(row.startedAtMs),
-      span(row.ranMs),
+      ranText(row),
       progressChange(row),
       exitText(row),
       cpu(row),
@@ -30,7 +30,7 @@ export function attemptLines(rows: readonly AttemptRow[]): readonly string[] {
 /** One line for an attempt that has ended. */
 export function attemptLine(row: AttemptRow): string {
   const parts = [
-    row.ranMs === null ? null : `ran ${span(row.ranMs)}`,
+    row.ranMs === null ? null : `ran ${ranText(row)}`,
     progressChange(row) === "" ? null : `progress ${progressChange(row)}`,
     whyText(row),
   ];
@@ -60,6 +60,7 @@ export function attemptCsv(rows: readonly AttemptRow[]): string {
       "memoryPeakBytes",
       "ref",
       "why",
+      "ranIsLowerBound",
     ],
     rows.map((row) => [
       row.number,
@@ -77,6 +78,7 @@ export function attemptCsv(rows: readonly AttemptRow[]): string {
       row.memoryPeakBytes,
       row.ref,
       row.why,
+      row.ranIsLowerBound,
     ]),
   );
 }

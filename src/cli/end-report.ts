@@ -1,11 +1,13 @@
 /** The account of a chain: how it stands, its attempts, and where everything lies. */
+
 import { attemptTable, type ChainStatus, jobStatus, type Project, shortName, targetName } from "../chain/index.ts";
+import { quoteShell } from "../core/index.ts";
 import type { JobPlace } from "../journal/index.ts";
 import { attemptLines } from "./attempts-view.ts";
 import { escapeLine } from "./escape.ts";
 import { taskLines } from "./tasks-view.ts";
 import type { Terminal } from "./terminal.ts";
-import { invalidWhy, progressCell, progressText, span } from "./words.ts";
+import { invalidWhy, progressCell, progressText, ranText, waitedText } from "./words.ts";
 
 /** One line on how the chain stands, and one on what to do, where something is to be done. */
 export function summary(project: Project, status: ChainStatus): readonly string[] {
@@ -14,8 +16,8 @@ export function summary(project: Project, status: ChainStatus): readonly string[
   const facts = [
     `${status.attempts} ${status.attempts === 1 ? "attempt" : "attempts"}`,
     progress === "" ? "" : `progress ${progress}`,
-    `ran ${span(status.ranMs)}`,
-    status.waitedMs === null ? "" : `waited ${span(status.waitedMs)}`,
+    `ran ${ranText(status)}`,
+    status.waitedMs === null ? "" : `waited ${waitedText(status)}`,
   ].filter((fact) => fact !== "");
   const what =
     status.state === "over"
@@ -43,7 +45,7 @@ export async function report(
   terminal.out("");
   terminal.out(...summary(project, status));
   terminal.out(`job folder: ${place.folder}`);
-  terminal.out(`logs: stint logs ${name}${status.tasks === null ? "" : "/INDEX"}`);
+  terminal.out(`logs: stint logs ${quoteShell(name)}${status.tasks === null ? "" : "/INDEX"}`);
 }
 
 /** 0 finished; 1 held, stranded, cancelled or unreadable; 75 still on its way, or drained: it has saved and can go on. */

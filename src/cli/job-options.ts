@@ -1,6 +1,6 @@
 /** What `run` and `submit` share: their options, and from words to a submitted job. */
 import { type PreparedJob, prepareJob, type SubmitResult, submitJob } from "../chain/index.ts";
-import { quoteCommand } from "../core/index.ts";
+import { quoteCommand, quoteShell } from "../core/index.ts";
 import { type FlagOption, flagOn } from "../spec/index.ts";
 import { JSON_FLAG, QUIET } from "./command.ts";
 import { toJson } from "./json.ts";
@@ -50,7 +50,7 @@ export async function submitFrom(
   const cutShort = (): void => {
     const name = prepared.job.split("/").slice(2).join("/");
     terminal.note(
-      `interrupted; where stint status lists ${name}: stint resume ${name} goes on, stint cancel ${name} and then stint rm ${name} ends it`,
+      `interrupted; where stint status lists ${name}: stint resume ${quoteShell(name)} goes on, stint cancel ${quoteShell(name)} and then stint rm ${quoteShell(name)} ends it`,
     );
     process.exit(130);
   };

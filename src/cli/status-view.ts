@@ -10,8 +10,10 @@ import {
   momentInZone,
   progressCell,
   progressText,
+  ranText,
   span,
   stateText,
+  waitedText,
   windowLeft,
 } from "./words.ts";
 
@@ -20,7 +22,7 @@ const HEADINGS = ["JOB", "PROJECT", "STATE", "ATTEMPT", "PROGRESS", "WINDOW LEFT
 export function jobLines(
   jobs: readonly ChainStatus[],
   nameOf: (job: ChainStatus) => string,
-  terminal: Terminal,
+  terminal: Pick<Terminal, "colour">,
   projectOf: (job: ChainStatus) => string = () => "",
 ): readonly string[] {
   const nowMs = Date.now();
@@ -34,15 +36,14 @@ export function jobLines(
       progressCell(job),
       windowLeft(job, nowMs),
       span(job.etaMs),
-      span(job.ranMs),
-      span(job.waitedMs),
+      ranText(job),
+      waitedText(job),
       [
-        job.reason,
-        invalidWhy(job.progress, job.reason),
+        [job.reason, invalidWhy(job.progress, job.reason)].filter((part) => part !== null).join("; "),
         expected(job.queue),
         job.advice === null || job.state === "over" ? null : `→ ${job.advice}`,
       ]
-        .filter((part) => part !== null)
+        .filter((part) => part !== null && part !== "")
         .join(" "),
     ]),
   );
@@ -64,8 +65,8 @@ export function statusLines(job: ChainStatus, name: string, terminal: Terminal):
     ["window left", window],
     ["margin", marginText(job)],
     ["ETA", job.etaMs === null ? "" : `${span(job.etaMs)} of run time`],
-    ["ran", span(job.ranMs)],
-    ["waited", span(job.waitedMs)],
+    ["ran", ranText(job)],
+    ["waited", waitedText(job)],
     ["used CPU", job.cpuMs === 0 ? "" : cpuSpan(job.cpuMs)],
     ["last verdict", settled],
     ["submitted", momentInZone(job.submittedAtMs)],
@@ -89,7 +90,7 @@ const MOST_CONFLICTS = 3;
 
 /** What is kept back for saving in the running attempt, and what saving has taken so far. */
 function marginText({ marginMs, windowEndAtMs, saves }: ChainStatus): string {
-  const measured = saves.recentMs.length > 0 || saves.tooShortMs !== null ? savesText(saves) : "";
+  const measured = saves.length > 0 ? savesText(saves) : "";
   const inForce = marginMs === null || windowEndAtMs === null ? "" : span(marginMs);
   return [inForce, measured].filter((part) => part !== "").join("; ");
 }
@@ -156,7 +157,16 @@ export function jobCsv(jobs: readonly ChainStatus[]): string {
     "reason",
   ] as const;
   return csv(
-    [...keys, "progress", "project", "queueCode", "queueChance", "queueSinceMs", "expectedStartAtMs"],
+    [
+      ...keys,
+      "progress",
+      "project",
+      "queueCode",
+      "queueChance",
+      "queueSinceMs",
+      "expectedStartAtMs",
+      "ranIsLowerBound",
+    ],
     jobs.map((job) => [
       ...keys.map((key) => job[key]),
       "value" in job.progress ? job.progress.value : null,
@@ -165,6 +175,7 @@ export function jobCsv(jobs: readonly ChainStatus[]): string {
       job.queue?.chance ?? null,
       job.queue?.sinceMs ?? null,
       job.queue?.expectedStartAtMs ?? null,
+      job.ranIsLowerBound,
     ]),
   );
 }

@@ -36,7 +36,9 @@ export async function runStop(
         ? wasOver(kind, result.status)
         : unproved
           ? `${kind} is on file; whether anything of it still runs cannot be proved from here`
-          : WORDS[kind][result.kind];
+          : result.kind === "stopped"
+            ? stoppedWords(kind, result.status)
+            : ASKED[kind];
     terminal.out(`${targetName(project, target)}: ${words}`);
     if (!quiet && (result.kind !== "asked" || unproved)) terminal.out(...summary(project, result.status));
   }
@@ -52,13 +54,23 @@ function wasOver(kind: "cancel" | "drain", { state, decision, reason }: StopResu
   return `it was over already, ${nothing}`;
 }
 
-const WORDS: Readonly<Record<"cancel" | "drain", Readonly<Record<"stopped" | "asked", string>>>> = {
-  cancel: {
-    stopped: "cancelled; nothing of it runs any more",
-    asked: "cancel is on file, its end is not proved yet",
-  },
-  drain: {
-    stopped: "drained; nothing of it runs any more",
-    asked: "drain is on file: the running attempt saves and stops, no other one starts",
-  },
-};
+/** What the decision on file says: the wish may have come when the chain was already at its end. */
+export function stoppedWords(
+  kind: "cancel" | "drain",
+  { state, decision, reason, tasks }: Pick<StopResult["status"], "state" | "decision" | "reason" | "tasks">,
+): string {
+  const rest = "nothing of it runs any more";
+  if (decision === "finish") return `it had finished already; ${rest}`;
+  const stopped = /^(drained|cancelled)\b/.exec(reason ?? "")?.[1];
+  // Of several tasks one that was held or over before says nothing of the others; how each stands is said beside it.
+  if (tasks === null && state === "held") return `it was held already: ${reason}; ${rest}`;
+  if (tasks === null && state === "over" && stopped === undefined) return `it was over already: ${reason}; ${rest}`;
+  return `${stopped ?? PAST[kind]}; ${rest}`;
+}
+
+const PAST = { cancel: "cancelled", drain: "drained" } as const;
+
+const ASKED = {
+  cancel: "cancel is on file, its end is not proved yet",
+  drain: "drain is on file: the running attempt saves and stops, no other one starts",
+} as const;

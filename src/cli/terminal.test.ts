@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { csv, table } from "./terminal.ts";
+import { csv, table, widthOf } from "./terminal.ts";
 
 test("columns fit their widest cell, colours take no room, and a column of nothing is left out", () => {
   const rows = [
@@ -23,4 +23,8 @@ test("csv quotes what must be quoted", () => {
       ],
     ),
   ).toBe('a,b\n"x,y","say ""hi"""\n,3');
+});
+
+test("a width that nobody has set is none", () => {
+  expect([widthOf(0, undefined), widthOf(undefined, 0), widthOf(0, 132), widthOf(40, 132)]).toEqual([80, 80, 132, 40]);
 });

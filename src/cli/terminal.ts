@@ -33,7 +33,7 @@ export function openTerminal(): Terminal {
     if (shown) process.stderr.write("\r\x1b[2K");
     shown = false;
   };
-  const width = process.stderr.columns ?? process.stdout.columns ?? 80;
+  const width = widthOf(process.stderr.columns, process.stdout.columns);
   return {
     live,
     width,
@@ -57,6 +57,11 @@ export function openTerminal(): Terminal {
     },
     colour: (text, colour) => (colours ? `\x1b[${CODES[colour]}m${text}\x1b[0m` : text),
   };
+}
+
+/** The first that says something; a terminal whose size was never set says 0. */
+export function widthOf(...columns: readonly (number | undefined)[]): number {
+  return columns.find((one) => one !== undefined && one > 0) ?? 80;
 }
 
 /** Rows under headings, in columns, each on one line. Cells may be coloured; the last column is not padded. */

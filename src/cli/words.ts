@@ -12,6 +12,16 @@ export function span(ms: number | null): string {
   return formatDuration(Math.round(ms / step) * step);
 }
 
+/** `≥ 16s` where it is only known that it was at least so long. Empty for null. */
+export function ranText({ ranMs, ranIsLowerBound }: Pick<AttemptRow, "ranMs" | "ranIsLowerBound">): string {
+  return ranMs !== null && ranIsLowerBound ? `≥ ${span(ranMs)}` : span(ranMs);
+}
+
+/** What is left of the time since submit: `≤` where the rest is a lower bound. Empty for null. */
+export function waitedText({ waitedMs, ranIsLowerBound }: ChainStatus): string {
+  return waitedMs !== null && ranIsLowerBound ? `≤ ${span(waitedMs)}` : span(waitedMs);
+}
+
 /** CPU time: milliseconds below a second, where a tenth of a second would be nothing. Empty for null. */
 export function cpuSpan(ms: number | null): string {
   return ms !== null && ms > 0 && ms < 999.5 ? `${Math.max(1, Math.round(ms))}ms` : span(ms);
@@ -67,7 +77,7 @@ const STATE_COLOURS: Readonly<Record<ChainStatus["state"], Colour>> = {
   "unfinished-submit": "yellow",
 };
 
-export function stateText(status: ChainStatus, terminal: Terminal): string {
+export function stateText(status: ChainStatus, terminal: Pick<Terminal, "colour">): string {
   return terminal.colour(status.state, STATE_COLOURS[status.state]);
 }
 

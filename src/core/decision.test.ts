@@ -31,7 +31,15 @@ function attemptsUntilHold(verdict: Verdict, progress: (n: number) => Progress, 
   let carry = start;
   for (let n = 1; n <= 2000; n++) {
     const now = progress(n);
-    carry = spend(carry, { verdict, progress: now, ranMs: 1000, cpuUserMs: 1, cpuSystemMs: 1, saving: null });
+    carry = spend(carry, {
+      verdict,
+      progress: now,
+      ranMs: 1000,
+      ranIsLowerBound: false,
+      cpuUserMs: 1,
+      cpuSystemMs: 1,
+      saving: null,
+    });
     const decision = decide({
       verdict,
       why: verdict,

@@ -1,6 +1,6 @@
 /** What follows from a verdict: budgets, back-off and holds (design §5, "Endless loops end"). Pure arithmetic. */
 import { withinAllocation } from "./allocation-bound.ts";
-import { NO_SAVES, noteSaving, type Saving } from "./margin.ts";
+import { NO_SAVES, noteSaving, type Saves, type Saving } from "./margin.ts";
 import { type Progress, progressValue } from "./progress.ts";
 import type { Carry, Decision, Policy, Verdict, WithdrawReason } from "./records.ts";
 import type { Course } from "./verdict.ts";
@@ -17,7 +17,7 @@ export const EMPTY_CARRY: Carry = {
   highWater: null,
   cpuUserMs: 0,
   cpuSystemMs: 0,
-  saves: NO_SAVES,
+  recentSaves: NO_SAVES,
 };
 
 /**
@@ -32,10 +32,12 @@ export interface Spent {
   readonly verdict: Verdict;
   readonly progress: Progress;
   readonly ranMs: number | null;
+  /** It ran at least so long. */
+  readonly ranIsLowerBound: boolean;
   readonly cpuUserMs: number | null;
   readonly cpuSystemMs: number | null;
-  /** How it took our TERM, with the margin in force; null: nothing to learn. */
-  readonly saving: (Saving & { readonly marginMs: number }) | null;
+  /** How it took our TERM; null: nothing to learn. */
+  readonly saving: Saving | null;
 }
 
 /** The carry after an attempt whose application was allowed to start. */
@@ -47,6 +49,9 @@ export function spend(before: Carry, spent: Spent): Carry {
   return {
     attempts: base.attempts + 1,
     ranMs: base.ranMs + (spent.ranMs ?? 0),
+    ...(base.ranIsLowerBound === true || spent.ranIsLowerBound || spent.ranMs === null
+      ? { ranIsLowerBound: true as const }
+      : {}),
     cpuUserMs: base.cpuUserMs + (spent.cpuUserMs ?? 0),
     cpuSystemMs: base.cpuSystemMs + (spent.cpuSystemMs ?? 0),
     failures: base.failures + one("failed", "out-of-memory"),
@@ -56,12 +61,12 @@ export function spend(before: Carry, spent: Spent): Carry {
     neverRan: 0,
     inARow: base.inARow,
     highWater: above ? progressValue(progress) : base.highWater,
-    saves: savesAfter(before, spent),
+    recentSaves: savesAfter(before, spent),
   };
 }
 
-function savesAfter({ saves = NO_SAVES }: Carry, { saving }: Spent): NonNullable<Carry["saves"]> {
-  return saving === null ? saves : noteSaving(saves, saving, saving.marginMs);
+function savesAfter({ recentSaves = NO_SAVES }: Carry, { saving, progress }: Spent): Saves {
+  return saving === null ? recentSaves : noteSaving(recentSaves, saving, progress);
 }
 
 export interface DecisionInput {
@@ -78,7 +83,7 @@ export interface DecisionInput {
 
 /** Decides after an attempt that was allowed to start. */
 export function decide(input: DecisionInput): Decision {
-  return withinAllocation(decideAlone(input), input.policy, input.carry.saves ?? NO_SAVES, input.nowMs);
+  return withinAllocation(decideAlone(input), input.policy, input.carry.recentSaves ?? NO_SAVES, input.nowMs);
 }
 
 function decideAlone(input: DecisionInput): Decision {
@@ -160,7 +165,7 @@ export function decideNeverRan(input: NeverRanInput): { readonly decision: Decis
   const notOurs = NOT_OURS.has(reason);
   const carry: Carry = notOurs ? { ...input.carry, neverRan: input.carry.neverRan + 1 } : input.carry;
   const answer = (decision: Decision) => ({
-    decision: withinAllocation(decision, policy, carry.saves ?? NO_SAVES, nowMs),
+    decision: withinAllocation(decision, policy, carry.recentSaves ?? NO_SAVES, nowMs),
     carry,
   });
   if (below.kind === "finish") return answer(below);
@@ -169,7 +174,8 @@ export function decideNeverRan(input: NeverRanInput): { readonly decision: Decis
   if (below.kind === "stop" || below.kind === "hold") return answer(below);
   if (reason === "cancelled-by-owner")
     return answer({ kind: "stop", why: `${note ?? "its queued job was cancelled"}: by yourself`, advice: RESUME });
-  if (reason === "checkpoint-unusable" || reason === "no-space" || reason === "other-owner")
+  if (reason === "checkpoint-unusable") return answer({ kind: "hold", why: note ?? reason, advice: UNUSABLE });
+  if (reason === "no-space" || reason === "other-owner")
     return answer({ kind: "hold", why: note ?? reason, advice: `mend it, then: ${RESUME}` });
   if (!notOurs) return answer(below);
   if (carry.neverRan >= policy.budgets.neverRan)
@@ -190,5 +196,6 @@ export function backoffMs(inARow: number, policy: Policy): number {
 
 const RESUME = "stint resume JOB";
 const LOOK = `see stint logs JOB, mend the cause, then: ${RESUME}`;
+const UNUSABLE = `mend it or put it back, then: ${RESUME}; to set it aside: ${RESUME} --quarantine; to start on it as it is: ${RESUME} --as-it-is`;
 const MEMORY = "give it more memory, then: stint resume JOB";
 const RAISE = `if it should go on all the same: ${RESUME}`;

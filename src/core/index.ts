@@ -3,6 +3,7 @@
 export { type AccountTotals, accountConflicts, accountTotals } from "./account.ts";
 export { type AllocationHere, allocationEndText, isWorthStarting, limitWithin } from "./allocation-bound.ts";
 export { EMPTY_CARRY } from "./decision.ts";
+export { definedVariables } from "./environment.ts";
 export {
   formatJobId,
   type JobId,
@@ -49,6 +50,7 @@ export {
   type ProcessRef,
   type Proof,
   type Quarantine,
+  type QuarantineMove,
   RECORD_VERSION,
   type Ref,
   type SchedulerName,
@@ -61,6 +63,7 @@ export {
   type Verdict,
   type WithdrawReason,
 } from "./records.ts";
+export { lastElapsedMs } from "./samples.ts";
 export type { Absent, Active, Over, QueuePlace, Seen, Unreachable } from "./seen.ts";
 export { formatBytes, formatSlurmMemory, type ParsedMemory, parseMemory } from "./size.ts";
 export { isNothing, mayBegin, type TaskPhase, taskPhase } from "./slots.ts";

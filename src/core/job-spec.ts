@@ -103,6 +103,8 @@ export interface JobSpec {
   readonly allocationEndAtMs: number | null;
   /** CPUs of this node in that allocation, for information. */
   readonly allocationCpus: number | null;
+  /** That allocation's own name. Null: in none. */
+  readonly allocationId: string | null;
   readonly mode: Mode;
   /** Only in mode submitter. */
   readonly submitter?: SubmitterOptions;

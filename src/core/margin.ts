@@ -1,8 +1,10 @@
 /**
  * `margin: auto`: the margin that follows from how long saving took. A margin that is too short costs all the work since the
  * last save, one that is too long only the seconds that it is too long by. So it is made from the longest of the last twenty
- * (of twenty, the largest is about the 95 % quantile), half as much again: the first saves are few, and checkpoints grow.
+ * (of twenty, the largest is about the 95 % quantile), half as much again: the first saves are few, and checkpoints grow. Who was
+ * killed stays among the twenty as a lower bound: a quick end after it does not say that the long save was none.
  */
+import type { Progress } from "./progress.ts";
 import type { AttemptRecords } from "./records.ts";
 import type { Seen } from "./seen.ts";
 
@@ -14,15 +16,10 @@ export interface Saving {
   readonly killed: boolean;
 }
 
-/** What a task has measured so far; handed on from settlement to settlement. */
-export interface Saves {
-  /** How long the last few took that ended by themselves, the newest last. */
-  readonly recentMs: readonly number[];
-  /** The longest time that did not suffice since one did; null: none. */
-  readonly tooShortMs: number | null;
-}
+/** The last few that a task has measured, the newest last; handed on from settlement to settlement. */
+export type Saves = readonly Saving[];
 
-export const NO_SAVES: Saves = { recentMs: [], tooShortMs: null };
+export const NO_SAVES: Saves = [];
 
 const KEPT = 20;
 /** Until something was measured. */
@@ -30,10 +27,14 @@ const DEFAULT_MS = 60_000;
 /** Never less than this, or than a tenth of a limit that is shorter than ten times this. */
 const LEAST_MS = 5_000;
 
-/** After one more attempt, whose margin was `marginMs`. */
-export function noteSaving(before: Saves, saving: Saving, marginMs: number): Saves {
-  if (saving.killed) return { ...before, tooShortMs: Math.max(before.tooShortMs ?? 0, marginMs, saving.ms) };
-  return { recentMs: [...before.recentMs, saving.ms].slice(-KEPT), tooShortMs: null };
+/**
+ * After one more attempt and its progress. An end counts where something was saved, or where that cannot be told: whoever leaves
+ * at once and saves nothing says nothing of how long saving takes.
+ */
+export function noteSaving(before: Saves, saving: Saving, progress: Progress): Saves {
+  const savedNothing = progress.state === "not-above" || progress.state === "absent";
+  if (savedNothing && !saving.killed) return before;
+  return [...before, saving].slice(-KEPT);
 }
 
 /**
@@ -43,35 +44,50 @@ export function noteSaving(before: Saves, saving: Saving, marginMs: number): Sav
 export function measuredSaving(
   { go, exited }: Pick<AttemptRecords, "go" | "exited">,
   seen: Seen | null,
-): (Saving & { readonly marginMs: number }) | null {
+): Saving | null {
   if (go?.what !== "start" || go.marginMs === undefined) return null;
-  const { marginMs } = go;
   if (exited?.by === "body") {
     const { saving = null, endedBy } = exited;
     const counts = saving !== null && (!saving.killed || endedBy === "window" || endedBy === "drain");
-    return counts ? { ...saving, marginMs } : null;
+    return counts ? saving : null;
   }
-  return seen?.kind === "over" && seen.state === "TIMEOUT" ? { ms: marginMs, killed: true, marginMs } : null;
+  return seen?.kind === "over" && seen.state === "TIMEOUT" ? { ms: go.marginMs, killed: true } : null;
 }
 
 /** The margin of an attempt with this limit (null: none), in whole ms: at most half of the limit. */
 export function autoMarginMs(saves: Saves, limitMs: number | null): number {
-  const { recentMs, tooShortMs } = saves;
-  const measured = recentMs.length === 0 ? DEFAULT_MS : withReserveMs(1.5 * Math.max(...recentMs));
-  const least = Math.min(LEAST_MS, (limitMs ?? Number.POSITIVE_INFINITY) / 10);
+  const { longestMs, tooShortMs } = measured(saves);
   // Nobody knows how much longer the one that was killed would have taken.
-  const wanted = tooShortMs === null ? measured : Math.max(recentMs.length === 0 ? 0 : measured, 2 * tooShortMs);
+  const needed = [longestMs === null ? [] : 1.5 * longestMs, tooShortMs === null ? [] : 2 * tooShortMs].flat();
+  const wanted = needed.length === 0 ? DEFAULT_MS : withReserveMs(Math.max(...needed));
+  const least = Math.min(LEAST_MS, (limitMs ?? Number.POSITIVE_INFINITY) / 10);
   return Math.round(Math.min(Math.max(wanted, least), (limitMs ?? Number.POSITIVE_INFINITY) / 2));
 }
 
 /** What a margin is sized from, in words. */
-export function savesText({ recentMs, tooShortMs }: Saves): string {
+export function savesText(saves: Saves): string {
+  const { ends, longestMs, tooShortMs } = measured(saves);
   const seconds = (ms: number) => `${(ms / 1000).toFixed(1)}s`;
   const longest =
-    recentMs.length === 0
+    longestMs === null
       ? "no measured save yet"
-      : `${recentMs.length} measured ${recentMs.length === 1 ? "save" : "saves"}, the longest ${seconds(Math.max(...recentMs))}`;
+      : `${ends} measured ${ends === 1 ? "save" : "saves"}, the longest ${seconds(longestMs)}`;
   return tooShortMs === null ? longest : `${longest}; ${seconds(tooShortMs)} did not suffice`;
+}
+
+/**
+ * Of the last few: how many ended in time and the longest of them, and the longest time that did not suffice (null: none). A kill
+ * is a lower bound, which a longer end has answered.
+ */
+function measured(saves: Saves): {
+  readonly ends: number;
+  readonly longestMs: number | null;
+  readonly tooShortMs: number | null;
+} {
+  const ends = saves.filter(({ killed }) => !killed).map(({ ms }) => ms);
+  const longestMs = ends.length === 0 ? null : Math.max(...ends);
+  const kills = saves.filter(({ ms, killed }) => killed && ms > (longestMs ?? -1)).map(({ ms }) => ms);
+  return { ends: ends.length, longestMs, tooShortMs: kills.length === 0 ? null : Math.max(...kills) };
 }
 
 /** Of the margin, what is kept back for KILL, testimony and settlement: 15 %, between 0.3 s and 10 s, at most half. */

@@ -178,6 +178,8 @@ export interface Carry {
   /** Attempts whose application was allowed to start. */
   readonly attempts: number;
   readonly ranMs: number;
+  /** Of some attempt only a lower bound is in `ranMs`, or nothing: nobody could testify when it ended. Absent: of none. */
+  readonly ranIsLowerBound?: true;
   readonly failures: number;
   readonly stalled: number;
   readonly preemptions: number;
@@ -189,7 +191,7 @@ export interface Carry {
   readonly cpuUserMs: number;
   readonly cpuSystemMs: number;
   /** How long saving took, for the margin. Absent in records of a version that did not measure it. */
-  readonly saves?: Saves;
+  readonly recentSaves?: Saves;
 }
 
 export interface Evidence {
@@ -203,6 +205,8 @@ export interface Evidence {
   readonly startedAtMs: number | null;
   readonly endedAtMs: number | null;
   readonly ranMs: number | null;
+  /** `ranMs` is that of the last sample: it ran at least so long, and nobody could testify when it ended. */
+  readonly ranIsLowerBound?: true;
   readonly cpuUserMs: number | null;
   readonly cpuSystemMs: number | null;
   readonly memoryPeakBytes: number | null;
@@ -288,6 +292,10 @@ export interface Stop extends Created {
   readonly note?: string;
   /** A person's word to set the checkpoint aside: first with a drain, and with the resume when it has been done. */
   readonly quarantine?: Quarantine;
+  /** A person's word that the checkpoint is to be started on as it is: invalid, or gone. */
+  readonly asItIs?: true;
+  /** Nonce of such a drain that was refused and that nobody may carry out any more. */
+  readonly voids?: string;
 }
 
 /** What is moved where, and what it was. */
@@ -296,7 +304,16 @@ export interface Quarantine {
   readonly afterAttempt: number;
   /** What the checkpoint said before. */
   readonly progress: Reading;
-  readonly moves: readonly { readonly from: string; readonly to: string }[];
+  readonly moves: readonly QuarantineMove[];
+}
+
+export interface QuarantineMove {
+  /** Absolute, links resolved. */
+  readonly from: string;
+  readonly to: string;
+  /** Of `from`, in decimal: with the time of its last change (nanoseconds of the file system's clock) it names that very file. */
+  readonly inode: string;
+  readonly ctimeNs: string;
 }
 
 /** All that is on file of one attempt; null: not there (yet). */

@@ -56,6 +56,8 @@ export interface View {
   readonly watches: ReadonlyMap<number, Watch>;
   /** The checkpoint as read in this round; null: not read. */
   readonly reading: Reading | null;
+  /** Elapsed ms of the last sample, by attempt, as read in this round; null: it has none. */
+  readonly sampled: ReadonlyMap<number, number | null>;
   readonly nowMs: number;
   readonly nowMonotonicMs: number;
 }
@@ -81,6 +83,7 @@ export type Step =
   | { readonly do: "ask"; readonly refs: readonly Ref[] }
   | { readonly do: "find"; readonly attempt: number }
   | { readonly do: "read-checkpoint" }
+  | { readonly do: "read-samples"; readonly attempt: number }
   | { readonly do: "withdraw"; readonly attempt: number; readonly reason: WithdrawReason; readonly note: string | null }
   | { readonly do: "cancel"; readonly refs: readonly Ref[] }
   | { readonly do: "settle"; readonly attempt: number; readonly settlement: Settlement }
@@ -171,6 +174,7 @@ function settleStarted(
   const before = carryBelow(view);
   const { exited, started } = attempt;
   if (exited === null && view.reading === null) return { do: "read-checkpoint" };
+  if (exited === null && !view.sampled.has(attempt.number)) return { do: "read-samples", attempt: attempt.number };
   const reading = exited === null ? view.reading : readingOf(exited.progressAfter);
   // A checkpoint that was there before the first attempt is no progress of that attempt.
   const mark = before.highWater ?? progressValue(attempt.go.progressBefore);
@@ -197,7 +201,9 @@ function settleStarted(
   const spent = {
     verdict: judged.verdict,
     progress,
-    ranMs: exited?.ranMs ?? null,
+    // Without a testimony the samples are all that is known of its time.
+    ranMs: exited === null ? (view.sampled.get(attempt.number) ?? null) : exited.ranMs,
+    ranIsLowerBound: exited === null,
     cpuUserMs: exited?.cpuUserMs ?? null,
     cpuSystemMs: exited?.cpuSystemMs ?? null,
     saving: measuredSaving(attempt, seen),
@@ -214,6 +220,7 @@ function settleStarted(
     startedAtMs: exited?.startedAtMs ?? started?.atMs ?? null,
     endedAtMs: exited?.atMs ?? null,
     ranMs: spent.ranMs,
+    ...(exited === null && spent.ranMs !== null ? { ranIsLowerBound: true as const } : {}),
     cpuUserMs: spent.cpuUserMs,
     cpuSystemMs: spent.cpuSystemMs,
     memoryPeakBytes: exited?.memoryPeakBytes ?? null,

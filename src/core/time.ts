@@ -55,6 +55,8 @@ const SECOND_MS = 1000;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
+/** Longer ones would lead beyond what a date can hold; no limit at all is said by UNLIMITED. */
+const MOST_DAYS = 36_500;
 
 interface Field {
   readonly unit: "d" | "h" | "m" | "s";
@@ -130,7 +132,8 @@ function sum(text: string, fields: readonly Field[], rules: DurationRules): Pars
     }
     ms += Math.round(count * unitMs);
   }
-  if (!Number.isSafeInteger(ms)) return refused(text, "a number too large to count in milliseconds", rules);
+  if (!(ms <= MOST_DAYS * DAY_MS))
+    return { kind: "error", error: `"${text}" is too long: the most is ${MOST_DAYS}d (100 years)` };
   return { kind: "duration", ms };
 }
 

@@ -57,7 +57,7 @@ export function durableFolder(calls: FileCalls): Folder {
     },
 
     async replace(path, content) {
-      const temporary = temporaryName(path);
+      const temporary = temporaryName(dirname(path));
       try {
         await calls.writeSynced(temporary, "wx", content);
         await calls.rename(temporary, path);
@@ -119,7 +119,7 @@ export function isTemporary(name: string): boolean {
 
 /** Throws whatever the file system said; the caller reads the name back and lets that decide. */
 async function linkNew(calls: FileCalls, path: string, content: string): Promise<void> {
-  const temporary = temporaryName(path);
+  const temporary = temporaryName(dirname(path));
   try {
     await calls.writeSynced(temporary, "wx", content);
     await calls.link(temporary, path);
@@ -203,8 +203,9 @@ async function unlinkQuietly(calls: FileCalls, path: string): Promise<void> {
   }
 }
 
-function temporaryName(path: string): string {
-  return join(dirname(path), `.tmp-${hostInNames()}-${process.pid}-${randomBytes(8).toString("hex")}`);
+/** A name in the folder that nobody else uses and every reader passes over. */
+export function temporaryName(folder: string): string {
+  return join(folder, `.tmp-${hostInNames()}-${process.pid}-${randomBytes(8).toString("hex")}`);
 }
 
 function hostInNames(): string {

@@ -10,7 +10,7 @@ export {
   slurmTracking,
 } from "./cgroup.ts";
 export { type Clock, realClock } from "./clock.ts";
-export { blockingFolder, durableFolder, pooledFolder, temporaryMaker } from "./durable-folder.ts";
+export { blockingFolder, durableFolder, pooledFolder, temporaryMaker, temporaryName } from "./durable-folder.ts";
 export { endSelf } from "./exit.ts";
 export { blockingCalls, type FileCalls, pooledCalls } from "./file-calls.ts";
 export type { Folder } from "./folder.ts";

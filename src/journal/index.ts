@@ -9,6 +9,8 @@ export {
   createRecord,
   createSpec,
   createStop,
+  createStopAfter,
+  type OwnStop,
   readAllStops,
   readAttempt,
   readEnvironment,
@@ -20,6 +22,7 @@ export {
   readStops,
   readTask,
   stopsFor,
+  stopsOfTask,
   type TaskState,
 } from "./journal.ts";
 export {

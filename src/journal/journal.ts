@@ -123,21 +123,17 @@ export async function readStops(folder: Folder, { job, index }: TaskPlace): Prom
 
 /** All that is on file of a job's stops, for any of its tasks. */
 export interface AllStops {
-  readonly own: readonly NumberedStop[];
+  readonly own: readonly OwnStop[];
   readonly ancestors: readonly StopList[];
 }
 
-interface NumberedStop {
+/** A stop of the job itself, with the number that it has on file. */
+export interface OwnStop extends Stop {
   readonly number: number;
-  readonly stop: Stop;
 }
 
 export async function readAllStops(folder: Folder, job: JobPlace): Promise<AllStops> {
-  const own: NumberedStop[] = [];
-  for (const number of await stopNumbers(folder, job.folder)) {
-    const stop = await readRecord<Stop>(folder, `${job.folder}/stops/${padded(number)}.json`);
-    if (stop !== null) own.push({ number, stop });
-  }
+  const own = await readOwnStops(folder, job);
   const ancestors: StopList[] = [];
   for (const jobFolder of job.ancestors) {
     // Of an ancestor only the ruling one matters. A word on one of its tasks is no word on its children.
@@ -155,24 +151,33 @@ export async function readAllStops(folder: Folder, job: JobPlace): Promise<AllSt
 
 /** What of them counts for one task, with the persons' words on its attempts: a stop may speak of all tasks, or of one. */
 export function stopsFor({ own, ancestors }: AllStops, index: number): Stops {
-  const concerned = own.filter(({ stop }) => stop.task === undefined || stop.task === index);
-  const last = concerned.at(-1);
+  const concerned = stopsOfTask(own, index);
+  const last = concerned.at(-1) ?? null;
   const words = new Map<number, string>();
-  for (const { number, stop } of concerned)
-    if (stop.over !== undefined) words.set(stop.over, `${stop.by} said so in stops/${padded(number)}`);
-  return { lists: [{ highest: last?.number ?? 0, ruling: last?.stop ?? null }, ...ancestors], words };
+  for (const { number, over, by } of concerned)
+    if (over !== undefined) words.set(over, `${by} said so in stops/${padded(number)}`);
+  return { lists: [{ highest: last?.number ?? 0, ruling: last }, ...ancestors], words };
 }
 
 /** Stops of a job as they count for its children: a word on one of its tasks is none on the whole of it. */
 export async function readJobStops(folder: Folder, job: JobPlace): Promise<Stops> {
   const { own, ancestors } = await readAllStops(folder, job);
-  return stopsFor({ own: own.filter(({ stop }) => stop.task === undefined), ancestors }, 0);
+  return stopsFor({ own: own.filter(({ task }) => task === undefined), ancestors }, 0);
 }
 
-/** The job's own stops that concern the task, ascending. */
-export async function readOwnStops(folder: Folder, { job, index }: TaskPlace): Promise<readonly Stop[]> {
-  const { own } = await readAllStops(folder, job);
-  return own.flatMap(({ stop }) => (stop.task === undefined || stop.task === index ? [stop] : []));
+/** The job's own stops, of whichever task, ascending. */
+export async function readOwnStops(folder: Folder, job: JobPlace): Promise<readonly OwnStop[]> {
+  const own: OwnStop[] = [];
+  for (const number of await stopNumbers(folder, job.folder)) {
+    const stop = await readRecord<Stop>(folder, `${job.folder}/stops/${padded(number)}.json`);
+    if (stop !== null) own.push({ ...stop, number });
+  }
+  return own;
+}
+
+/** Those of them that concern one task: they speak of all, or of it. */
+export function stopsOfTask(own: readonly OwnStop[], index: number): readonly OwnStop[] {
+  return own.filter(({ task }) => task === undefined || task === index);
 }
 
 async function stopNumbers(folder: Folder, jobFolder: string): Promise<number[]> {
@@ -191,6 +196,27 @@ export async function createStop(folder: Folder, job: JobPlace, stop: Stop): Pro
     const number = ((await stopNumbers(folder, job.folder)).at(-1) ?? 0) + 1;
     const { mine } = await createRecord(folder, `${stops}/${padded(number)}.json`, stop);
     if (mine) return number;
+  }
+}
+
+/**
+ * Puts a stop on file that depends on the job's own before it: `make` gets all of them, ascending, and is asked again where
+ * another one came in between. Null: it wanted none; else what is on file now.
+ */
+export async function createStopAfter(
+  folder: Folder,
+  job: JobPlace,
+  make: (before: readonly OwnStop[]) => Stop | null | Promise<Stop | null>,
+): Promise<Stop | null> {
+  const stops = `${job.folder}/stops`;
+  await folder.makeFolder(stops);
+  for (;;) {
+    const number = ((await stopNumbers(folder, job.folder)).at(-1) ?? 0) + 1;
+    // Read after the number: of those below it none can be missing, and one that has it makes the link fail.
+    const stop = await make(await readOwnStops(folder, job));
+    if (stop === null) return null;
+    const { mine } = await createRecord(folder, `${stops}/${padded(number)}.json`, stop);
+    if (mine) return stop;
   }
 }
 

@@ -7,7 +7,9 @@ import {
   ensureReserve,
   markOf,
   openWorld,
+  reservePath,
   type World,
+  withReserve,
 } from "../chain/index.ts";
 import { type JobSpec, NO_SAVES, RECORD_VERSION } from "../core/index.ts";
 import { endSelf, pooledFolder, processRef, realClock, spawnApplication, thisMachine } from "../host/index.ts";
@@ -33,7 +35,6 @@ import { listenOutside, type RealOutside } from "./outside.ts";
 import { writesForJob } from "./own-job.ts";
 import type { BodyPorts, Objection, StartAnswer } from "./ports.ts";
 import { surviveRejections } from "./rejections.ts";
-import { withReserve } from "./reserve.ts";
 import { awaitWord, isStandby } from "./standby.ts";
 import { type Watchdog, watchdog } from "./watchdog.ts";
 import { limitAtOf, windowOf, withMargin } from "./window.ts";
@@ -77,7 +78,7 @@ async function realPorts(attemptFolder: string, outside: RealOutside, log: (line
   const plain = pooledFolder();
   const { place, spec } = await openAttempt(plain, attemptFolder);
   const limitEnd = process.env[LOCAL_LIMIT_END];
-  const reserve = join(place.task.folder, "reserve");
+  const reserve = reservePath(place.task);
   const dog = watchdog(withReserve(plain, reserve), limitEnd === undefined ? null : Number(limitEnd));
   const { uuid } = await checkHome(dog.folder, place.task.job);
   const folder = writesForJob(dog.folder, place.task.job, uuid);

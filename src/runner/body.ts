@@ -34,7 +34,7 @@ import { keepAccounts } from "./keep-accounts.ts";
 import { isSubmittersTurn, restSubmitters, seeThatItGoesOn, watchOverSubmitter } from "./mover.ts";
 import type { Body, BodyPorts } from "./ports.ts";
 import { runApplication } from "./run-application.ts";
-import { leastUsefulMs, limitAtOf, successorLeadMs, windowOf, withMargin } from "./window.ts";
+import { isLastWindow, leastUsefulMs, limitAtOf, successorLeadMs, windowOf, withMargin } from "./window.ts";
 
 /** How a body's life went: `ran` its application, or left without (with the reason). */
 export type BodyEnd = { readonly kind: "ran" } | { readonly kind: "left"; readonly why: string };
@@ -82,7 +82,7 @@ export async function runBody(given: BodyPorts): Promise<BodyEnd> {
 /** What the task has measured so far. Most margins are fixed, and this is the time between two attempts: then nothing is read. */
 async function savesBelow({ world, place, spec }: BodyPorts): Promise<Saves> {
   if (spec.marginMs !== "auto") return NO_SAVES;
-  return (await readTask(world.folder, place.task)).settled?.record.carry.saves ?? NO_SAVES;
+  return (await readTask(world.folder, place.task)).settled?.record.carry.recentSaves ?? NO_SAVES;
 }
 
 /** The scheduler's word; where it could not be asked, the user's limit from now on, which is never later by much. */
@@ -201,10 +201,12 @@ async function pause(ports: BodyPorts, ms: number): Promise<void> {
 async function keepSuccessors(ports: Body, keeping: { over: boolean }): Promise<void> {
   const { world, place, spec } = ports;
   const ahead = Math.max(1, spec.ahead);
+  const { termAtMs } = windowOf(ports.limitAtMs, spec);
+  if (isLastWindow(spec, termAtMs, world.clock)) return;
   if (spec.ahead === 0) {
-    const { termAtMs } = windowOf(ports.limitAtMs, spec);
     if (termAtMs === null || world.scheduler.name !== "local") return;
-    await world.clock.sleep(termAtMs - world.clock.monotonicMs() - successorLeadMs(spec));
+    const windowMs = termAtMs - world.clock.monotonicMs();
+    await world.clock.sleep(windowMs - successorLeadMs(windowMs));
   }
   while (!keeping.over) {
     try {

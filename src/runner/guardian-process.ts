@@ -1,6 +1,5 @@
 /** `guardian`: called by Slurm's batch script when the runner died without a testimony. */
-import { join } from "node:path";
-import { markOf, openWorld } from "../chain/index.ts";
+import { markOf, openWorld, reservePath, withReserve } from "../chain/index.ts";
 import { findMembers, type MemberQuery, pooledFolder, processRef, sweep, termAll } from "../host/index.ts";
 import { checkHome } from "../journal/index.ts";
 import { markQuery } from "../schedulers/index.ts";
@@ -8,14 +7,13 @@ import { openAttempt } from "./attempt.ts";
 import { guardAfterDeath } from "./guardian.ts";
 import { attemptLog } from "./log.ts";
 import { seeThatItGoesOn } from "./mover.ts";
-import { withReserve } from "./reserve.ts";
 
 export async function guardianProcess(attemptFolder: string): Promise<void> {
   const batchScript = processRef(process.ppid);
   if (batchScript === null) throw new Error("the batch script that has called this is gone");
   const plain = pooledFolder();
   const { place, spec } = await openAttempt(plain, attemptFolder);
-  const folder = withReserve(plain, join(place.task.folder, "reserve"));
+  const folder = withReserve(plain, reservePath(place.task));
   const log = attemptLog(attemptFolder, "guardian");
   const world = await openWorld(place.task.job, spec, { folder, log, task: place.task.index });
   const { uuid } = await checkHome(folder, place.task.job);

@@ -59,6 +59,24 @@ describe("what is started", () => {
     });
   });
 
+  it("is told of the allocation that it was submitted in while it runs there, and of none that it has left", () => {
+    const kept = { PATH: "/bin", SLURM_CONF: "/c", SBATCH_ACCOUNT: "lab" };
+    const base = { ...kept, SLURM_JOB_ID: "77", SLURM_NTASKS: "4", SLURMD_NODENAME: "n1", PMIX_RANK: "0", PMI_FD: "3" };
+    const told = (changes: object) => launchEnvironment(base, spec(changes), {}, "m");
+    const [inside, outside] = [
+      { STINT_MARK: "m", STINT_MARK_JOB: "77" },
+      { STINT_MARK: "m", STINT_MARK_JOB: "" },
+    ];
+    expect(told({ allocationId: "77" })).toEqual({ ...base, ...inside });
+    expect(told({ allocationId: "78" })).toEqual({ ...kept, ...outside });
+    expect(told({ allocationId: null })).toEqual({ ...kept, ...outside });
+    // Not known in a specification of an older version; and what Slurm gives to a job of its own is that job's.
+    expect(told({})).toEqual({ ...base, ...inside });
+    expect(told({ scheduler: "slurm", allocationId: null })).toEqual({ ...base, ...inside });
+    const own = { PATH: "/bin", SLURM_TIME_FORMAT: "%s" };
+    expect(launchEnvironment(own, spec({ allocationId: "78" }), {}, "m")).toEqual({ ...own, ...outside });
+  });
+
   it("gets a variable of any name", () => {
     const odd = Object.fromEntries([["__proto__", "x"]]);
     expect(Object.entries(launchEnvironment(odd, spec({}), {}, "m"))).toEqual([

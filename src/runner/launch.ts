@@ -2,6 +2,7 @@
 import { type Command, type JobSpec, quoteShell } from "../core/index.ts";
 import { type JobPlace, scriptCopy } from "../journal/index.ts";
 import { MARK, MARK_JOB } from "../schedulers/index.ts";
+import { environmentOutsideAllocation } from "../slurm/index.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -38,10 +39,19 @@ export function launchEnvironment(
   contract: Environment,
   mark: string,
 ): Readonly<Record<string, string>> {
+  const given = whereItIs(base, spec);
   // sbatch hands all of this on to a job of its own: beside the mark stands the job that the mark is good for.
-  const all = { ...without(base), ...spec.env, ...contract, [MARK]: mark, [MARK_JOB]: base.SLURM_JOB_ID ?? "" };
+  const all = { ...without(given), ...spec.env, ...contract, [MARK]: mark, [MARK_JOB]: given.SLURM_JOB_ID ?? "" };
   // Never name by name into an object: a variable may be called __proto__.
   return Object.fromEntries(Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined));
+}
+
+/** Saved in one allocation, and the chain goes on in another one or in none: `srun` would ask for a job that is over. */
+function whereItIs(base: Environment, { scheduler, allocationId }: JobSpec): Environment {
+  const savedIn = base.SLURM_JOB_ID ?? base.SLURM_JOBID ?? "";
+  // Undefined in a specification of an older version: not known.
+  const isElsewhere = scheduler === "local" && savedIn !== "" && allocationId !== undefined && allocationId !== savedIn;
+  return isElsewhere ? environmentOutsideAllocation(base) : base;
 }
 
 /** Facts of another attempt: an application that submits a job must not hand on its own. */

@@ -40,9 +40,10 @@ export async function runApplication(ports: Body, started: Started, before: Prog
   const life = new Life(ports, application, samples, begunMs);
   life.watch();
   const end = await life.untilOver();
+  // Before anything waits for a file: what that takes is no part of the saving.
+  const overMs = world.clock.monotonicMs() - begunMs;
   // What is left is killed; without a TERM of ours before it that tells nothing.
   const killed = life.termSent && (life.sent.some(({ signal }) => signal === "SIGKILL") || application.anyLeft());
-  const killedMs = world.clock.monotonicMs();
   const survivors = await application.sweep();
   life.finished = true;
   await samples.write().catch((error: unknown) => {
@@ -60,9 +61,7 @@ export async function runApplication(ports: Body, started: Started, before: Prog
     signalsSent: life.sent,
     startedAtMs,
     ranMs: Math.round(end.endedMs - begunMs),
-    saving: life.termSent
-      ? savingOf(life.sent, killed, (killed ? killedMs : world.clock.monotonicMs()) - begunMs)
-      : null,
+    saving: life.termSent ? savingOf(life.sent, killed, overMs) : null,
     survivors,
     ...application.usage(),
   });

@@ -1,10 +1,10 @@
 import { join } from "node:path";
+import { reservePath, withReserve } from "../chain/index.ts";
 import { RECORD_VERSION, type Ref, type Started, type Submitted } from "../core/index.ts";
 import { type Folder, pooledFolder, realClock, thisProcess } from "../host/index.ts";
 import { type AttemptPlace, readRecord } from "../journal/index.ts";
 import { formatLocalRef, type LocalRecord, writeLocalRecord } from "../schedulers/index.ts";
 import { requireSameJob, writesForJob } from "./own-job.ts";
-import { withReserve } from "./reserve.ts";
 
 const EMPTY: Omit<LocalRecord, "ref" | "shepherd" | "submittedAtMs"> = {
   version: RECORD_VERSION,
@@ -38,7 +38,7 @@ export class Pen {
     const { task } = home.place;
     const shepherd = thisProcess();
     this.#home = home;
-    this.folder = writesForJob(withReserve(pooledFolder(), join(task.folder, "reserve")), task.job, home.uuid);
+    this.folder = writesForJob(withReserve(pooledFolder(), reservePath(task)), task.job, home.uuid);
     this.ref = formatLocalRef(shepherd);
     this.#record = { ...EMPTY, ref: this.ref, shepherd, submittedAtMs: realClock.nowMs() };
   }

@@ -1,6 +1,6 @@
 /** The arithmetic of the window: when TERM comes, when KILL comes, and what is still worth starting. */
 import type { Clock } from "../chain/index.ts";
-import { autoMarginMs, type JobSpec, reserveMs, type Saves } from "../core/index.ts";
+import { autoMarginMs, isWorthStarting, type JobSpec, NO_SAVES, reserveMs, type Saves } from "../core/index.ts";
 
 /** The specification with the margin of this one attempt. */
 export type AttemptSpec = JobSpec & { readonly marginMs: number };
@@ -39,10 +39,17 @@ export function leastUsefulMs(spec: AttemptSpec): number {
   return spec.limitMs === null ? 0 : Math.max(0, (spec.limitMs - spec.marginMs) * 0.1);
 }
 
-/** How long before the end of its window an attempt without successors gets one: a tenth of the window, 1 s to 10 s. */
-export function successorLeadMs(spec: AttemptSpec): number {
-  const windowMs = spec.limitMs === null ? 0 : spec.limitMs - spec.marginMs;
+/** How long before the end of a window of this length an attempt without successors gets one: a tenth of it, 1 s to 10 s. */
+export function successorLeadMs(windowMs: number): number {
   return Math.min(10_000, Math.max(1_000, windowMs * 0.1));
+}
+
+/** Whether its allocation leaves nothing for another attempt when TERM comes to this one: a successor would be taken back. */
+export function isLastWindow(spec: AttemptSpec, termAtMs: number | null, clock: Pick<Clock, "nowMs" | "monotonicMs">) {
+  if (termAtMs === null || spec.scheduler !== "local") return false;
+  const { limitMs, marginMs, allocationEndAtMs = null } = spec;
+  const endAtMs = clock.nowMs() + (termAtMs - clock.monotonicMs());
+  return !isWorthStarting({ limitMs, marginMs, allocationEndAtMs }, NO_SAVES, endAtMs);
 }
 
 /** From TERM to KILL when the end is not the window's: drain has the margin, cancel the kill wait. */

@@ -9,7 +9,7 @@ export {
   type Qos,
 } from "./accounts.ts";
 export { type BatchScript, type NoBatchScript, readBatchScript } from "./directives.ts";
-export { environmentOutsideJob } from "./environment.ts";
+export { environmentOutsideAllocation, environmentOutsideJob } from "./environment.ts";
 export { type CommandError, classifyError, errorLine } from "./errors.ts";
 export { decodeWaitStatus, type ExitStatus, meaningfulExit, parseExitStatus } from "./exit-status.ts";
 export { type FileNameValues, fillFileName } from "./file-name.ts";

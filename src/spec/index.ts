@@ -1,5 +1,5 @@
 // The face of spec. The JSON Schema has its own file (json-schema.ts), since its converter is needed by the build only.
-export { withAllocation } from "./allocation.ts";
+export { type Bounded, isBoundOtherwise, withAllocation } from "./allocation.ts";
 export { type Directives, readDirectives } from "./directives.ts";
 export type { FlagOption, FlagValue, FlagValues } from "./flag-option.ts";
 export { optionHelp } from "./help.ts";

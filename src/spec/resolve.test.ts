@@ -63,6 +63,7 @@ describe("defaults", () => {
       scheduler: "local",
       allocationEndAtMs: null,
       allocationCpus: null,
+      allocationId: null,
       mode: "self",
       ahead: 0,
       budgets: {

@@ -39,6 +39,15 @@ describe("samePurpose", () => {
     expect(samePurpose(job(""), job(now))).toEqual({ same: false, differs });
   });
 
+  it("says that the same words are text for a shell here and a list of arguments there", () => {
+    const onFile: JobSpec = { ...job(""), command: { kind: "shell", text: "python3 sim.py" } };
+    expect(samePurpose(onFile, job(""))).toEqual({
+      same: false,
+      differs:
+        "the command differs: a text for a shell (python3 sim.py) on file, a list of arguments (python3 sim.py) now",
+    });
+  });
+
   it("names both commands, and both ways to read progress", () => {
     expect(samePurpose(job(""), job("", ["python3", "other sim.py"]))).toEqual({
       same: false,

@@ -8,6 +8,13 @@ export type SamePurpose = { readonly same: true } | { readonly same: false; read
 /** Command, tasks, working folder and checkpoint must agree; limits, budgets and resources may change. `a` is what is on file. */
 export function samePurpose(a: JobSpec, b: JobSpec): SamePurpose {
   if (!sameCommand(a.command, b.command)) {
+    // The same words are another program to a shell than without one.
+    if (a.command.kind !== b.command.kind)
+      return differs(
+        "the command",
+        `${FORMS[a.command.kind]} (${commandText(a.command)})`,
+        `${FORMS[b.command.kind]} (${commandText(b.command)})`,
+      );
     const [before, now] = [commandText(a.command), commandText(b.command)];
     // Its text is not what differs.
     if (before === now) return { same: false, differs: `the content of the script differs from that on file: ${now}` };
@@ -20,6 +27,12 @@ export function samePurpose(a: JobSpec, b: JobSpec): SamePurpose {
   if (before.progress !== now.progress) return differs("how progress is read", before.progress, now.progress);
   return { same: true };
 }
+
+const FORMS: Readonly<Record<Command["kind"], string>> = {
+  shell: "a text for a shell",
+  argv: "a list of arguments",
+  batch: "a batch script",
+};
 
 /** One line for a person: shell text as it is, an argument vector quoted, a batch script by its name. */
 export function commandText(command: Command): string {

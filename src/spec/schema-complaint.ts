@@ -31,7 +31,20 @@ export function mismatch(
 ): string {
   if (path.join(".") === "checkpoint" && typeof found === "string")
     return `${place(path, "value")}: checkpoint: write it as a map: checkpoint: {path: ${found}}`;
+  const item = Array.isArray(found) ? found.findIndex((one) => !isWord(one)) : -1;
+  if (Array.isArray(found) && item >= 0 && takesWords(path.map(String), table))
+    return `${place(path, "value")}: ${path.join(".")}: item ${item + 1} must be text (put it in quotes), found ${describe(found[item])}`;
   return `${place(path, "value")}: ${path.join(".")}: expected ${expectedAt(path.map(String), table)}, found ${describe(found)}`;
+}
+
+/** Numbers are kept as they are written. */
+function isWord(found: unknown): boolean {
+  return typeof found === "string" || typeof found === "number";
+}
+
+function takesWords(path: readonly string[], table: Table): boolean {
+  const shape = table.find(({ key }) => key === path.join("."))?.kind.shape;
+  return shape?.is === "any-of" && shape.shapes.some((one) => one.is === "list");
 }
 
 function unknownKey(path: readonly string[], table: Table): string {

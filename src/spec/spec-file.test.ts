@@ -84,9 +84,10 @@ describe("a spec file", () => {
       "stint.yaml:1:6: name: expected a name, such as sim, found nothing (leave the key out for the default)",
     ],
     ["command: {a: b}\n", "stint.yaml:1:10: command: expected text for a shell, or a list of arguments, found a map"],
+    ["command: [a, [b]]\n", "stint.yaml:1:10: command: item 2 must be text (put it in quotes), found a list"],
     [
-      "command: [a, [b]]\n",
-      "stint.yaml:1:10: command: expected text for a shell, or a list of arguments, found a list",
+      "command:\n  - ./sim\n  - -v\n  - true\n",
+      "stint.yaml:2:3: command: item 3 must be text (put it in quotes), found true",
     ],
     ["env: {A: true}\n", "stint.yaml:1:10: env.A: expected text or a number (put it in quotes), found true"],
     ["env: [A]\n", "stint.yaml:1:6: env: expected a map of variables, such as {OMP_NUM_THREADS: 4}, found a list"],

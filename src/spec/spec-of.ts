@@ -49,6 +49,7 @@ export function specOf(
     // Where it is typed is looked at afterwards (withAllocation).
     allocationEndAtMs: null,
     allocationCpus: null,
+    allocationId: null,
     mode: picker.required(settings.mode),
     ahead: picker.required(settings.ahead),
     budgets: {

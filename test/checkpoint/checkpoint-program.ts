@@ -21,7 +21,7 @@ async function run(): Promise<unknown> {
   if (call === "space") return spaceFor(given.checkpoint, given.cwd);
   if (call === "plan") return planQuarantine(given.checkpoint, given.cwd, given.attempt);
   if (call === "make") return makeQuarantine(given.folder);
-  if (call === "move") return moveAside(given.moves);
+  if (call === "move") return moveAside(given.moves, async () => true);
   const place = ownerPlace(await resolveCheckpoint(given.checkpoint, given.cwd), given.project);
   // All racers stand at the line before any may go.
   process.stdout.write("ready\n");

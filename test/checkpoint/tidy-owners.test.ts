@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { chmod, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readdir, readFile, stat, utimes, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
@@ -134,10 +134,19 @@ test("temporary files of dead makers go, and no other file", async () => {
     [tmp(host, child.pid, "07")]: record,
     [tmp("node7", child.pid, "08")]: record.slice(0, 40),
     [tmp(host, child.pid, "09")]: "my own notes",
+    // Just made: its maker may be about to write it.
+    [tmp(host, child.pid, "0a")]: "",
+    [tmp(host, child.pid, "0b")]: record.slice(0, 40),
     ".tmp-mine": "",
     ".tmp-state": record,
   };
   for (const [name, text] of Object.entries({ ...gone, ...kept })) await writeFile(join(path, name), text);
+  const torn = [tmp(host, child.pid, "01"), tmp(host, child.pid, "02")];
+  // By the file system's clock; what this machine's says (here: a day on) makes none of them older.
+  const { mtimeMs } = await stat(join(path, torn[0] ?? ""));
+  for (const name of torn) await utimes(join(path, name), mtimeMs / 1000 - 61, mtimeMs / 1000 - 61);
   await tidyOwners(folder, place, Date.now());
   expect(await hidden()).toEqual([...records(1, 2), ...Object.keys(kept)].sort());
+  await tidyOwners(folder, place, tomorrow());
+  expect(await hidden()).toEqual(expect.arrayContaining([tmp(host, child.pid, "0a"), tmp(host, child.pid, "0b")]));
 });

@@ -97,6 +97,31 @@ test("runner and shepherd killed: stranded, first in status with 1, mended by re
   expect(attemptsOnFile(project, "sim").length).toBeGreaterThanOrEqual(2);
 });
 
+test("what an attempt ran that nobody can testify for is its last sample, called a lower bound", async () => {
+  const project = newProject();
+  const program = "if [ $STINT_ATTEMPT = 1 ]; then sleep 60; fi";
+  await project.stint(["submit", ...QUICK, "--limit", "60s", "--name", "sim", "--", "bash", "-c", program]);
+  const samples = join(project.jobFolder("sim"), "tasks/0/attempts/0001/samples.csv");
+  await until(() => existsSync(samples) && readFileSync(samples, "utf8").split("\n").length > 5, "five samples");
+  const pids = await until(() => readRecord<Pids>(project, "sim", "0001", "started.json"), "the body");
+  for (const pid of [pids.guardian?.pid, pids.body.pid]) if (pid !== undefined) process.kill(pid, "SIGKILL");
+  const [, elapsed] = readFileSync(samples, "utf8").trimEnd().split("\n").at(-1)?.split(",") ?? [];
+  expect((await project.stint(["resume", "sim"])).status).toBe(0);
+  expect((await project.stint(["wait", "sim"])).status).toBe(0);
+  expect(readRecord(project, "sim", "0001", "settled.json")).toMatchObject({
+    evidence: { ranMs: Number(elapsed), ranIsLowerBound: true },
+    carry: { ranMs: Number(elapsed), ranIsLowerBound: true },
+  });
+  expect(readRecord<{ evidence: object }>(project, "sim", "0002", "settled.json")?.evidence).not.toHaveProperty(
+    "ranIsLowerBound",
+  );
+  const { stdout } = await project.stint(["status", "sim", "--attempts"]);
+  expect(stdout).toMatch(/^ran +≥ \d/m);
+  expect(stdout).toMatch(/^waited +≤ \d/m);
+  expect(stdout).toMatch(/^1 +node-failed .* ≥ \d/m);
+  expect(stdout).not.toMatch(/^2 +completed .* ≥ \S+s .*exit/m);
+});
+
 test("records of a newer version: one clear line, the others are unaffected, nothing is touched", async () => {
   const project = newProject();
   for (const name of ["old", "new"]) await project.stint(["run", "--quiet", ...QUICK, "--name", name, "--", "true"]);

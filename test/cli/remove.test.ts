@@ -1,6 +1,6 @@
 /** `rm` beside a `resume` of the same job: one of the two sees the other. */
 import { randomUUID } from "node:crypto";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { removeJob, requireProject } from "../../src/chain/index.ts";
@@ -9,7 +9,7 @@ import type { JobSpec } from "../../src/core/index.ts";
 import { blockingFolder, type Folder } from "../../src/host/index.ts";
 import { createStop, jobPlace, taskPlace } from "../../src/journal/index.ts";
 import { otherOwner } from "../../src/runner/checkpoint-objections.ts";
-import { counting, me, newProject, type TestProject } from "./stint.ts";
+import { counting, me, newProject, readRecord, type TestProject, until } from "./stint.ts";
 
 async function drained(project: TestProject): Promise<void> {
   await project.stint(["submit", ...counting("sim", 400, ["--limit", "60s"])]);
@@ -68,4 +68,33 @@ test("a job that is removed leaves its checkpoint to nobody, and the name and th
   expect((await project.stint(["submit", ...counting("sim", 400, ["--limit", "60s"])])).status).toBe(0);
   expect(await ownership(project)).toMatchObject({ objection: null, owner: { kind: "task" } });
   expect((await project.stint(["cancel", "sim"])).status).toBe(0);
+});
+
+for (const how of ["empty", "missing"] as const)
+  test(`a running job whose specification is ${how} is damaged, not an unfinished submit: it is not removed`, async () => {
+    const project = newProject();
+    await project.stint(["submit", ...counting("sim", 400, ["--limit", "60s"])]);
+    await until(() => readRecord(project, "sim", "0001", "application.json"), "the application");
+    const spec = join(project.jobFolder("sim"), "spec/0001.json");
+    const content = readFileSync(spec);
+    if (how === "empty") writeFileSync(spec, "");
+    else rmSync(spec);
+    const line = `stint: ${spec} is ${how}, yet attempts are on file: put it back from a backup\n`;
+    for (const command of ["status", "rm", "resume", "cancel"])
+      expect(await project.stint([command, "sim"]), command).toMatchObject({ status: 1, stdout: "", stderr: line });
+    const table = await project.stint(["status"]);
+    expect(table.stdout).toMatch(/^sim +unreadable /m);
+    expect(existsSync(project.jobFolder("sim"))).toBe(true);
+    writeFileSync(spec, content);
+    expect((await project.json(["status", "sim"])).job?.state).toBe("running");
+  });
+
+test("what a submit that died has left is removed", async () => {
+  const project = newProject();
+  await project.stint(["submit", ...counting("sim", 400, ["--limit", "60s"])]);
+  expect((await project.stint(["cancel", "sim"])).status).toBe(0);
+  for (const made of ["spec", "tasks"]) rmSync(join(project.jobFolder("sim"), made), { recursive: true });
+  expect((await project.json(["status", "sim"])).job?.state).toBe("unfinished-submit");
+  expect((await project.stint(["rm", "sim"])).status).toBe(0);
+  expect(existsSync(project.jobFolder("sim"))).toBe(false);
 });

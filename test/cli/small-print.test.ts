@@ -1,8 +1,9 @@
 /** Inputs at the edge: each gets what it asks for, or one clear line. */
+import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { newProject, QUICK } from "./stint.ts";
+import { CLI, newProject, QUICK } from "./stint.ts";
 
 test("a spec file above 1 MiB and one nested too deeply are refused in one line; a script may be of any size", async () => {
   const project = newProject();
@@ -119,4 +120,62 @@ test("a file whose rule was mended by a resume is the same job, with its old rul
   const other = await project.stint(["run", "s.yaml"]);
   expect(other.status).toBe(2);
   expect(other.stderr).toContain("how progress is read differs: json:.step on file, json:.other now");
+});
+
+test("a named pipe that nobody writes into is refused after a while, and one with a writer is read", async () => {
+  const project = newProject();
+  const pipe = join(project.folder, "sim.yaml");
+  execFileSync("mkfifo", [pipe]);
+  const submit = ["submit", "--dry-run", "--scheduler", "local", "sim.yaml"];
+  expect(await project.stint(submit)).toMatchObject({
+    status: 2,
+    stderr: "stint: sim.yaml is a named pipe that nobody writes into (looked for 10 s): give a file\n",
+  });
+  const running = project.start(submit);
+  // Waits for its reader.
+  execFileSync("bash", ["-c", `exec 3>"$0"; echo "command: 'true'" >&3; echo 'name: piped' >&3`, pipe]);
+  const read = await running.ended;
+  expect(read.status, read.stderr).toBe(0);
+  expect(read.stdout).toContain("would submit piped to local");
+});
+
+test("a working folder that was removed is one clear line", () => {
+  const project = newProject();
+  const gone = join(project.folder, "gone");
+  mkdirSync(gone);
+  for (const words of ["status", "submit --scheduler local -- true", "resume --all"]) {
+    const script = `mkdir -p "$0" && cd "$0" && rmdir "$0" && exec "$1" "$2" ${words}`;
+    const { status, stderr } = spawnSync("bash", ["-c", script, gone, process.execPath, CLI], { encoding: "utf8" });
+    expect(stderr).toBe("stint: the folder that this was typed in is gone: cd to one that is there\n");
+    expect(status).toBe(2);
+  }
+});
+
+test("a name that a shell would read otherwise is quoted where a command is shown, and nowhere else", async () => {
+  const project = newProject();
+  const name = "a&b$&c";
+  const program = ["--name", name, "--", "bash", "-c", "exit 76"];
+  expect((await project.stint(["run", "--quiet", ...QUICK, ...program])).status).toBe(1);
+  expect((await project.stint(["run", "--quiet", ...QUICK, "--name", "held&", "--", "no-such-program"])).status).toBe(
+    1,
+  );
+  expect((await project.stint(["status"])).stdout).toMatch(
+    /^held& +held .*: stint resume 'held&'; .* --name 'held&' /m,
+  );
+  await project.stint(["submit", ...QUICK, "--limit", "60s", "--name", "x;y", "--", "sleep", "60"]);
+  const refused = await project.stint(["rm", "x;y"]);
+  expect(refused.stderr).toBe(
+    "stint: x;y is not over, so it cannot be removed; end it first with: stint cancel 'x;y'\n",
+  );
+  expect((await project.stint(["cancel", "x;y"])).stdout).toContain("next: stint resume 'x;y'");
+});
+
+test("other settings for a finished job are named where they are refused", async () => {
+  const project = newProject();
+  const run = ["run", ...QUICK, "--name", "sim"];
+  expect((await project.stint([...run, "--quiet", "--", "true"])).status).toBe(0);
+  const again = await project.stint([...run, "--limit", "9s", "--kill-wait", "2s", "--", "true"]);
+  expect(again.stdout + again.stderr).toContain(
+    "it is finished, and other settings (limit, kill-wait) need a new job, with --again",
+  );
 });

@@ -2,6 +2,7 @@
 import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { stopJob } from "../../src/chain/index.ts";
 import { expectChain, lines, loggedSteps, STEPS } from "../ill-behaved/step-log.ts";
 import { eventually, Project } from "../local/harness.ts";
 import { needsRoot, projectOn, smallDisk, workFolder } from "./disks.ts";
@@ -89,6 +90,23 @@ describe("the disk of the job folder", () => {
     const [first] = await project.attempts();
     expect(first?.exited).toMatchObject({ by: "guardian", progressAfter: { state: "above", value: 10 } });
     expect(first?.settled).toMatchObject({ verdict: "node-failed", decision: { kind: "retry" } });
+  });
+
+  it("full while a chain is to be stopped: the stop gets on file by the reserve, and the chain ends", async (context) => {
+    needsRoot(context);
+    const disk = smallDisk(3);
+    const work = workFolder();
+    const script = `${STEPS} trap 'exit 99' TERM; while :; do step; done`;
+    const project = await projectOn(disk.path, work, script, { sampleIntervalMs: 100 });
+    await project.advance();
+    await eventually("three steps", () => loggedSteps(work).length >= 3);
+    disk.fill();
+    const found = { stintFolder: project.job.stintFolder, folder: project.files, user: "tester" };
+    const { kind, status } = await stopJob(found, project.job, { kind: "cancel" });
+    expect(kind).toBe("stopped");
+    expect(status).toMatchObject({ state: "over", reason: "cancelled" });
+    expect(await project.files.identity(join(project.task.folder, "reserve"))).toBeNull();
+    expect(await project.files.list(join(project.job.folder, "stops"))).toEqual(["0001.json"]);
   });
 
   it("full before anything was claimed: one clear line, nothing half made, and all well later", async (context) => {

@@ -104,11 +104,18 @@ it("never comes of an attempt whose shepherd died without a word, and keeps no o
   await project.driveToEnd();
   await eventually("that nothing runs any more", () => project.processes().length === 0);
   const { missing } = await gatherTask(await project.world(), project.task);
-  expect(missing).toEqual([{ attempt: 1, kind: "none", why: "its shepherd died without a last word" }]);
+  const ran = await thatRan(project);
+  expect(missing.filter(({ attempt }) => ran.includes(attempt))).toEqual([
+    { attempt: 1, kind: "none", why: "its shepherd died without a last word" },
+  ]);
   expect(existsSync(join(project.attemptFolder(1), "accounting.json"))).toBe(false);
-  const settled = (await project.attempts()).filter((attempt) => attempt.settled !== null);
-  for (const { number } of settled.slice(1)) expect(await accountOf(project, number)).not.toBeNull();
+  for (const number of ran.slice(1)) expect(await accountOf(project, number)).not.toBeNull();
 });
+
+/** A successor that was taken back while its shepherd was still starting has no last word of it: a signal was quicker. */
+async function thatRan(project: Project): Promise<readonly number[]> {
+  return (await project.attempts()).filter(({ go }) => go?.what === "start").map(({ number }) => number);
+}
 
 it("is asked for below a number, of the newest, of what was settled lately, and by one question", async () => {
   const project = await Project.make(COUNTER, { total: 45, ...WINDOWS });
@@ -122,6 +129,8 @@ it("is asked for below a number, of the newest, of what was settled lately, and 
   expect(asked).toEqual([]);
   expect(await gatherTask(world, project.task, { below: 3, newest: 1 })).toEqual({ gathered: [2], missing: [] });
   expect(asked).toHaveLength(1);
-  expect(await gatherTask(world, project.task)).toEqual({ gathered: numbers.filter((n) => n !== 2), missing: [] });
+  const { gathered } = await gatherTask(world, project.task);
+  const ran = await thatRan(project);
+  expect(gathered.filter((number) => ran.includes(number))).toEqual(ran.filter((number) => number !== 2));
   expect(asked.map((refs) => refs.length)).toEqual([1, numbers.length - 1]);
 });

@@ -127,7 +127,7 @@ describe("an application on a local attempt", () => {
     const file = join(project.folder, "logs", "count-1.out");
     const named = await Project.make("echo from $STINT_ATTEMPT", {
       checkpoint: null,
-      output: { stdout: join(project.folder, "logs", "%x-%t.out"), stderr: null },
+      output: { stdout: join(project.folder, "logs", "%x-%j.out"), stderr: null },
     });
     await named.advance();
     await named.watchToEnd();

@@ -33,7 +33,7 @@ describe("margin: auto", () => {
     expect(first.exited?.saving).toEqual({ ms: expect.any(Number), killed: false });
     expect(tookMs).toBeGreaterThanOrEqual(1_500);
     expect(tookMs).toBeLessThan(2_100);
-    expect(first.settled?.carry.saves).toEqual({ recentMs: [tookMs], tooShortMs: null });
+    expect(first.settled?.carry.recentSaves).toEqual([{ ms: tookMs, killed: false }]);
 
     const second = await settledAttempt(project, 2);
     const marginMs = second.go.marginMs ?? 0;
@@ -58,7 +58,7 @@ describe("a fixed margin that is too short", () => {
     expect(settled?.evidence.why).toBe(
       "killed by SIGKILL at the end of the window: it did not end within the margin of 0.8s (--margin auto sizes it), progress did not grow",
     );
-    expect(settled?.carry.saves).toEqual({ recentMs: [], tooShortMs: 800 });
+    expect(settled?.carry.recentSaves).toEqual([exited?.saving]);
     await project.stop("cancel");
     await project.driveToEnd();
   });

@@ -111,8 +111,10 @@ describe("a runner that waits for its turn", () => {
     const waiting = await standbyOf(project, 2);
     expect((await project.watchToEnd()).decision).toEqual({ kind: "finish" });
     await eventually("its end", () => aliveHere(waiting) === "gone");
-    const log = readFileSync(join(project.attemptFolder(2), "runner.log"), "utf8");
-    expect(log).not.toContain("failed");
+    await eventually("its shepherd's last word", async () => (await project.localRecord(2))?.phase === "over");
+    const log = join(project.attemptFolder(2), "runner.log");
+    expect(existsSync(log) ? readFileSync(log, "utf8") : "").not.toContain("failed");
+    expect((await project.attempts())[1]?.started).toBeNull();
   });
 });
 

@@ -18,6 +18,7 @@ const QUEUED: AttemptRow = {
   startedAtMs: null,
   endedAtMs: null,
   ranMs: null,
+  ranIsLowerBound: false,
   progressBefore: null,
   progressAfter: null,
   exitCode: null,

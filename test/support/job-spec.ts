@@ -31,6 +31,7 @@ const DEFAULTS: JobSpec = {
   scheduler: "local",
   allocationEndAtMs: null,
   allocationCpus: null,
+  allocationId: null,
   mode: "self",
   ahead: 0,
   budgets: {

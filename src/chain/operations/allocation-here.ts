@@ -4,17 +4,17 @@ import {
   allocationEndText,
   isWorthStarting,
   type JobSpec,
+  NO_SAVES,
   type Origins,
   type Saves,
 } from "../../core/index.ts";
 import { realClock } from "../../host/index.ts";
-import { createSpec, type JobPlace, readSpec } from "../../journal/index.ts";
+import { type JobPlace, readSpec } from "../../journal/index.ts";
 import { loadSlurm } from "../../schedulers/index.ts";
-import { withAllocation } from "../../spec/index.ts";
+import { type Bounded, withAllocation } from "../../spec/index.ts";
 import { StintError } from "./errors.ts";
 import { shortName } from "./job-name.ts";
-import { revisionOf } from "./job-records.ts";
-import { forgetWorld } from "./job-world.ts";
+import type { JobOnFile } from "./job-on-file.ts";
 import type { Project } from "./project.ts";
 
 /** Null: this is in no allocation. Asks the controller once; never throws for lack of an answer. */
@@ -28,9 +28,9 @@ export async function allocationHere(
 
 /** Throws StintError `not-finished` (75) where too little of its allocation is left for an attempt. */
 export function requireTimeLeft(project: Project, place: JobPlace, spec: JobSpec, saves: Saves): void {
-  const { allocationEndAtMs, limitMs, marginMs } = spec;
-  if (allocationEndAtMs == null || isWorthStarting({ allocationEndAtMs, limitMs, marginMs }, saves, realClock.nowMs()))
-    return;
+  const { allocationEndAtMs, limitMs, marginMs, scheduler } = spec;
+  if (scheduler !== "local" || allocationEndAtMs == null) return;
+  if (isWorthStarting({ allocationEndAtMs, limitMs, marginMs }, saves, realClock.nowMs())) return;
   const name = shortName(project, place.id);
   throw new StintError(
     "not-finished",
@@ -39,28 +39,22 @@ export function requireTimeLeft(project: Project, place: JobPlace, spec: JobSpec
   );
 }
 
-/** A job on file goes on where `now` was typed: in that allocation, or in none. Returns what rules from now on. */
-export async function bindOnFile(
+/**
+ * A job on file goes on where this is typed: in that allocation, or in none (`environment` null: where it is). Origins of what
+ * does not change are those on file. Puts nothing on file. Throws StintError
+ * `not-finished` (75) where too little of the allocation is left.
+ */
+export async function boundHere(
   project: Project,
-  place: JobPlace,
+  job: JobOnFile,
   now: { readonly spec: JobSpec; readonly origins: Origins },
-): Promise<JobSpec> {
-  const found = await readSpec(project.folder, place);
-  if (found === null) return now.spec;
-  const { spec, origins } = found.revision;
-  const { allocationEndAtMs, allocationCpus } = now.spec;
-  if ((spec.allocationEndAtMs ?? null) === allocationEndAtMs) return spec;
-  const bare = withAllocation(spec, origins, null);
-  const revision = revisionOf(
-    project,
-    { ...bare.spec, allocationEndAtMs, allocationCpus },
-    { ...bare.origins, ...allocationOrigins(now.origins) },
-  );
-  const { record } = await createSpec(project.folder, place, found.number + 1, revision);
-  forgetWorld(place);
-  return record.spec;
-}
-
-function allocationOrigins(origins: Origins): Origins {
-  return Object.fromEntries(Object.entries(origins).filter(([key]) => key.startsWith("allocation-")));
+  environment: Readonly<Record<string, string | undefined>> | null,
+): Promise<Bounded> {
+  const onFile = await readSpec(project.folder, job.place);
+  const origins = { ...onFile?.revision.origins, ...now.origins };
+  // Slurm's own jobs bring their own limit.
+  if (environment === null || job.spec.scheduler !== "local") return { spec: now.spec, origins, notices: [] };
+  const bounded = withAllocation(now.spec, origins, await allocationHere(environment));
+  requireTimeLeft(project, job.place, bounded.spec, job.state.settled?.record.carry.recentSaves ?? NO_SAVES);
+  return bounded;
 }

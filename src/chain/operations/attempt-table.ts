@@ -44,6 +44,8 @@ export interface AttemptRow {
   readonly endedAtMs: number | null;
   /** Life of the application on the host's monotonic clock; null: not known (yet). */
   readonly ranMs: number | null;
+  /** It ran at least so long: that is its last sample, and nobody could testify when it ended. */
+  readonly ranIsLowerBound: boolean;
   readonly progressBefore: number | null;
   readonly progressAfter: Progress | null;
   readonly exitCode: number | null;
@@ -106,6 +108,7 @@ function rowOf(attempt: AttemptRecords, folder: string, accounting: Accounting |
     startedAtMs: start === null ? null : (exited?.startedAtMs ?? start.atMs),
     endedAtMs: start === null ? null : (evidence?.endedAtMs ?? exited?.atMs ?? null),
     ranMs: start === null ? null : (evidence?.ranMs ?? exited?.ranMs ?? null),
+    ranIsLowerBound: evidence?.ranIsLowerBound === true,
     progressBefore: start === null ? null : progressValue(start.progressBefore),
     progressAfter: start === null ? null : (evidence?.progress ?? exited?.progressAfter ?? null),
     exitCode: evidence?.exitCode ?? exited?.exitCode ?? null,

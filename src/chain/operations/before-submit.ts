@@ -5,7 +5,7 @@ import { type JobPlace, jobPlace, readFirstSpec } from "../../journal/index.ts";
 import { samePurpose } from "../../spec/index.ts";
 import type { ChainStatus } from "./chain-status.ts";
 import { StintError } from "./errors.ts";
-import { shortName } from "./job-name.ts";
+import { shellName, shortName } from "./job-name.ts";
 import { type JobOnFile, readJob } from "./job-on-file.ts";
 import type { Project } from "./project.ts";
 import type { SubmitResult } from "./submit-job.ts";
@@ -99,9 +99,14 @@ export function settingsNotice(project: Project, there: JobOnFile, now: JobSpec,
     (key) => !NOT_A_WISH.has(key) && JSON.stringify(now[key] ?? null) !== JSON.stringify(there.jobSpec[key] ?? null),
   );
   if (keys.length === 0) return null;
-  if (status.decision === "finish") return "it is finished: other settings need a new job, with --again";
-  const words = keys.map((key) => key.replace(/Ms$/, "")).join(", ");
-  return `${words}: what is on file stands; change it with: stint resume ${shortName(project, there.place.id)} --limit …`;
+  const words = keys.map(settingWord).join(", ");
+  if (status.decision === "finish") return `it is finished, and other settings (${words}) need a new job, with --again`;
+  return `${words}: what is on file stands; change it with: stint resume ${shellName(project, there.place.id)} --limit …`;
+}
+
+/** `killWaitMs` → `kill-wait`, as it is written as an option. */
+function settingWord(key: string): string {
+  return key.replace(/Ms$/, "").replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
 const NOT_A_WISH: ReadonlySet<keyof JobSpec> = new Set([
@@ -112,4 +117,5 @@ const NOT_A_WISH: ReadonlySet<keyof JobSpec> = new Set([
   "name",
   "allocationEndAtMs",
   "allocationCpus",
+  "allocationId",
 ]);

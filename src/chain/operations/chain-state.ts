@@ -118,7 +118,7 @@ function restOf(job: JobOnFile, name: string): StateNow {
   const stop = stopInForce(job.stops);
   const note = job.stops.lists[0]?.ruling?.note ?? null;
   const noted = (why: string): string => (stop === null || note === null ? why : `${why}: ${note}`);
-  const advice = (text: string): string => text.replaceAll("JOB", name);
+  const advice = (text: string): string => text.replaceAll("JOB", () => name);
   if (decision?.kind === "hold")
     return {
       state: "held",

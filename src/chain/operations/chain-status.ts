@@ -66,6 +66,8 @@ export interface ChainStatus {
   readonly saves: Saves;
   /** Run time of all attempts together, the running one included, in ms. */
   readonly ranMs: number;
+  /** Of an attempt that nobody could testify for only the last sample is in `ranMs`, or nothing; `waitedMs` is then an upper bound. */
+  readonly ranIsLowerBound: boolean;
   /** All other time since submit, up to now or to the end of the chain, in ms: queue, hand-overs, back-off, holds. */
   readonly waitedMs: number | null;
   /** Run time still needed at the rate of progress so far, in ms; null: cannot be told. */
@@ -118,8 +120,9 @@ export function statusOf(job: JobOnFile, input: StatusInput, name: string): Chai
     endedAtMs,
     windowEndAtMs: live === null ? null : windowEndOf(live),
     marginMs: running?.go?.what === "start" ? (running.go.marginMs ?? null) : null,
-    saves: carry.saves ?? NO_SAVES,
+    saves: carry.recentSaves ?? NO_SAVES,
     ranMs,
+    ranIsLowerBound: carry.ranIsLowerBound === true,
     waitedMs: Math.max(0, (endedAtMs ?? input.nowMs) - job.submittedAtMs - ranMs),
     etaMs: endedAtMs !== null ? null : etaOf(progress, job.spec.total, input.firstProgress, ranMs),
     cpuMs: carry.cpuUserMs + carry.cpuSystemMs,
@@ -205,6 +208,7 @@ const EMPTY_STATUS: Omit<ChainStatus, "job" | "folder" | "project"> = {
   marginMs: null,
   saves: NO_SAVES,
   ranMs: 0,
+  ranIsLowerBound: false,
   waitedMs: null,
   etaMs: null,
   cpuMs: 0,

@@ -1,9 +1,10 @@
 /** After the patience of a command is over: was anything handed over, and if not, why not? */
+import { quoteShell } from "../../core/index.ts";
 import { attemptPlace, type TaskPlace } from "../../journal/index.ts";
 import type { World } from "../world.ts";
 import { type Driven, handOver } from "./drive.ts";
 import { StintError } from "./errors.ts";
-import { shortName } from "./job-name.ts";
+import { shellName, shortName } from "./job-name.ts";
 import type { Project } from "./project.ts";
 
 /**
@@ -22,7 +23,7 @@ export async function requireHandedOver(
     throw new StintError(
       "unreachable",
       `${shortName(project, task.job.id)} does not go on yet, ${world.scheduler.name} cannot be asked: ${driven.why}`,
-      { hint: `what was asked for is on file; when it answers again: stint resume ${shortName(project, task.job.id)}` },
+      { hint: `what was asked for is on file; when it answers again: stint resume ${shellName(project, task.job.id)}` },
     );
   const state = driven.kind === "unreachable" ? "unreachable" : await handOver(world, task);
   if (state !== "known") throw notHandedOver(world, project, task, driven, state === "unreachable");
@@ -39,9 +40,9 @@ function notHandedOver(
   const own = world.memory.refusals.get(attemptPlace(task, attempt).folder)?.error ?? why;
   if (!isUnreachable)
     return new StintError("not-finished", `${name} is not on its way, the scheduler has not taken it yet: ${own}`, {
-      hint: `nothing of it is queued; try again with: stint resume ${name}`,
+      hint: `nothing of it is queued; try again with: stint resume ${quoteShell(name)}`,
     });
   return new StintError("unreachable", `${name} is not on its way, the scheduler cannot be asked: ${own}`, {
-    hint: `on file is attempt ${attempt}, without a job that is known; when the scheduler answers: stint resume ${name}; to run it on this machine: stint cancel ${name}, stint rm ${name}, then again with --scheduler local`,
+    hint: `on file is attempt ${attempt}, without a job that is known; when the scheduler answers: stint resume ${quoteShell(name)}; to run it on this machine: stint cancel ${quoteShell(name)}, stint rm ${quoteShell(name)}, then again with --scheduler local`,
   });
 }

@@ -1,6 +1,6 @@
 /** The environment that is saved at submit and that every attempt starts from. */
 
-import type { SchedulerName } from "../../core/index.ts";
+import { definedVariables, type SchedulerName } from "../../core/index.ts";
 import { environmentOutsideJob } from "../../slurm/index.ts";
 
 /**
@@ -12,8 +12,7 @@ export function environmentForJob(
   scheduler: SchedulerName,
 ): Readonly<Record<string, string>> {
   const outside = scheduler === "slurm" ? environmentOutsideJob(environment) : environment;
-  const all = Object.entries(outside).filter((entry): entry is [string, string] => entry[1] !== undefined);
-  return Object.fromEntries(all.filter(([name]) => !OF_AN_ATTEMPT.test(name)));
+  return definedVariables(outside, (name) => !OF_AN_ATTEMPT.test(name));
 }
 
 const OF_AN_ATTEMPT =

@@ -1,10 +1,11 @@
 /** From what a person types to a job: `sim`, `sim/7`, `/ann/sim`, `last`. */
 import { join } from "node:path";
 import type { SpecRevision } from "../../core/index.ts";
-import { formatJobId, parseJobId, taskIndices } from "../../core/index.ts";
+import { formatJobId, parseJobId, quoteShell, taskIndices } from "../../core/index.ts";
 import { findJobs, type JobPlace, jobPlace, readRecord, readSpec } from "../../journal/index.ts";
 import { nearest } from "../../spec/index.ts";
 import { StintError } from "./errors.ts";
+import { hasTasks, type JobOnFile } from "./job-on-file.ts";
 import type { Project } from "./project.ts";
 
 /** A job, and one of its tasks where that was named. */
@@ -53,11 +54,16 @@ export function targetName(
   return task === null ? shortName(project, place.id) : `${shortName(project, place.id)}/${task}`;
 }
 
+/** The same for what was read of it. */
+export function nameOf(project: Project, job: JobOnFile): string {
+  return targetName(project, { place: job.place, task: hasTasks(job) ? job.task.index : null });
+}
+
 /** Throws StintError `usage` where a job has several tasks and none was named. */
 export async function requireOneTask(project: Project, { place, task }: Target, command: string): Promise<void> {
   const tasks = (await readSpec(project.folder, place))?.revision.spec.tasks ?? null;
   if (task !== null || tasks === null) return;
-  const name = shortName(project, place.id);
+  const name = shellName(project, place.id);
   const [first] = taskIndices(tasks);
   throw new StintError(
     "usage",
@@ -69,6 +75,11 @@ export async function requireOneTask(project: Project, { place, task }: Target, 
 export function shortName(project: Project, id: string): string {
   const own = `/${project.user}/`;
   return id.startsWith(own) ? id.slice(own.length) : id;
+}
+
+/** The same as a word of a command that a person may copy into a shell. */
+export function shellName(project: Project, id: string): string {
+  return quoteShell(shortName(project, id));
 }
 
 async function newestJob(project: Project): Promise<JobPlace> {

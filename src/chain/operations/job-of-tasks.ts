@@ -75,6 +75,7 @@ export function statusOfTasks(statuses: readonly ChainStatus[], first: JobOnFile
     marginMs: null,
     saves: NO_SAVES,
     ranMs: sum(({ ranMs }) => ranMs),
+    ranIsLowerBound: statuses.some(({ ranIsLowerBound }) => ranIsLowerBound),
     // The tasks wait beside each other: their sum would be nobody's time.
     waitedMs: null,
     etaMs: null,

@@ -22,8 +22,10 @@ import {
 import type { Folder } from "../../host/index.ts";
 import {
   type AllStops,
+  attemptNumbers,
   attemptPlace,
   type JobPlace,
+  JournalError,
   padded,
   readAllStops,
   readRecord,
@@ -58,19 +60,20 @@ export interface JobOnFile {
 }
 
 /**
- * Reads the records of a job and one of its tasks, `index` (null: the first). Null: its submit never came to its end. Throws
- * JournalError.
+ * Reads the records of a job and one of its tasks, `index` (null: the first). Null: its submit never came to its end, and nothing
+ * was ever claimed. Throws JournalError, also where attempts are on file and the specification that they ran by is not: that job
+ * may be running.
  */
 export async function readJob(folder: Folder, place: JobPlace, index: number | null = null): Promise<JobOnFile | null> {
-  const found = await newestRevision(folder, place);
+  const found = await revisionOrLoss(folder, place);
   if (found === null) return null;
   const task = index ?? taskIndices(found.revision.spec.tasks)[0] ?? 0;
   return readOne(folder, place, found, task, readOnce(folder, place));
 }
 
-/** The same of all tasks, in their order. Null: its submit never came to its end. Throws JournalError. */
+/** The same of all tasks, in their order. */
 export async function readJobTasks(folder: Folder, place: JobPlace): Promise<readonly JobOnFile[] | null> {
-  const found = await newestRevision(folder, place);
+  const found = await revisionOrLoss(folder, place);
   if (found === null) return null;
   const ofJob = readOnce(folder, place);
   const tasks: JobOnFile[] = [];
@@ -139,7 +142,7 @@ function once<T>(read: () => Promise<T>): () => Promise<T> {
 /** The task with that index; null: the job's only one, or its first. */
 export async function taskOrFirst(folder: Folder, place: JobPlace, index: number | null): Promise<TaskPlace> {
   if (index !== null) return taskPlace(place, index);
-  const found = await newestRevision(folder, place);
+  const found = await revisionOrLoss(folder, place);
   return taskPlace(place, taskIndices(found?.revision.spec.tasks)[0] ?? 0);
 }
 
@@ -215,6 +218,24 @@ async function newestRevision(
   if (!existsSync(`${place.folder}/spec/${padded(2)}.json`)) return { number: 1, revision, submittedAtMs };
   const newest = await readSpec(folder, place);
   return { number: newest?.number ?? 1, revision: newest?.revision ?? revision, submittedAtMs };
+}
+
+/** A specification comes before the first claim: one that is still not there when attempts are was lost, and that throws. */
+async function revisionOrLoss(folder: Folder, place: JobPlace): ReturnType<typeof newestRevision> {
+  const first = await newestRevision(folder, place);
+  if (first !== null || !(await hasAttempts(folder, place))) return first;
+  // The submit may just have made both.
+  const found = await newestRevision(folder, place);
+  if (found !== null) return found;
+  const path = join(place.folder, "spec", `${padded(1)}.json`);
+  const what = existsSync(path) ? "is empty" : "is missing";
+  throw new JournalError("damaged", path, `${path} ${what}, yet attempts are on file: put it back from a backup`);
+}
+
+async function hasAttempts(folder: Folder, place: JobPlace): Promise<boolean> {
+  for (const index of (await folder.list(join(place.folder, "tasks"))) ?? [])
+    if (/^\d+$/.test(index) && (await attemptNumbers(folder, taskPlace(place, Number(index)))).length > 0) return true;
+  return false;
 }
 
 const NO_STOPS: Stops = { lists: [], words: new Map() };

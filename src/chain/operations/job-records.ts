@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type JobSpec, type Origins, RECORD_VERSION, type SpecRevision, type Stop } from "../../core/index.ts";
 import { realClock, thisMachine } from "../../host/index.ts";
 import { createRecord, type JobPlace, type TaskPlace } from "../../journal/index.ts";
-import { ensureReserve } from "../reserve.ts";
+import { ensureReserve, reservePath } from "../reserve.ts";
 import { StintError } from "./errors.ts";
 import { environmentForJob } from "./job-environment.ts";
 import type { Project, Where } from "./project.ts";
@@ -24,9 +24,9 @@ export async function ensureEnvironment(
 }
 
 /** Throws StintError `storage` where the disk is full. */
-export async function requireReserve(project: Project, { folder }: TaskPlace): Promise<void> {
-  await project.folder.makeFolder(folder);
-  const trouble = await ensureReserve(project.folder, join(folder, "reserve"));
+export async function requireReserve(project: Project, task: TaskPlace): Promise<void> {
+  await project.folder.makeFolder(task.folder);
+  const trouble = await ensureReserve(project.folder, reservePath(task));
   if (trouble !== null) throw new StintError("storage", trouble);
 }
 

@@ -1,6 +1,6 @@
 /** What a job is made of, by content and not by ending: a spec file, a batch script, or a command. */
 import { createHash } from "node:crypto";
-import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
+import { closeSync, constants, existsSync, openSync, readSync, statSync } from "node:fs";
 import { basename, dirname, extname, join, resolve } from "node:path";
 import { type Command, quoteShell } from "../../core/index.ts";
 import { errorCode, findProgram } from "../../host/index.ts";
@@ -147,9 +147,15 @@ function missingModules(where: Where, name: string, text: string): readonly stri
 function readContent(where: Where, name: string, rest: readonly string[]): Buffer {
   const path = resolve(where.cwd, name);
   try {
-    if (statSync(path).isDirectory())
-      usage(`${name} is a folder; give a batch script, a spec file, or a command behind --`);
-    return readBeginning(path, MOST_SCRIPT_BYTES + 1);
+    const what = statSync(path);
+    if (what.isDirectory()) usage(`${name} is a folder; give a batch script, a spec file, or a command behind --`);
+    // Of /dev/stdin and <(…) the writer is there, or was.
+    if (!what.isFIFO() || /^\/(dev|proc)\//.test(path)) return readBeginning(path, MOST_SCRIPT_BYTES + 1);
+    const content = readNamedPipe(path, MOST_SCRIPT_BYTES + 1);
+    return (
+      content ??
+      usage(`${name} is a named pipe that nobody writes into (looked for ${WRITER_MS / 1000} s): give a file`)
+    );
   } catch (error) {
     if (error instanceof StintError) throw error;
     if (errorCode(error) !== "ENOENT" && errorCode(error) !== "ENOTDIR")
@@ -176,6 +182,42 @@ function readBeginning(path: string, mostBytes: number): Buffer {
     return Buffer.from(buffer.subarray(0, filled));
   } finally {
     closeSync(file);
+  }
+}
+
+/** How long a named pipe may be without a writer. */
+const WRITER_MS = 10_000;
+const PIPE_LOOK_MS = 20;
+
+/** To open one as a file would wait for its writer, who may never come. Null: none came. */
+function readNamedPipe(path: string, mostBytes: number): Buffer | null {
+  const buffer = Buffer.alloc(mostBytes);
+  const pipe = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  const endAtMs = performance.now() + WRITER_MS;
+  let filled = 0;
+  let hasWriter = false;
+  try {
+    while (filled < mostBytes) {
+      const got = readIfAny(pipe, buffer, filled);
+      if (got === 0 && hasWriter) break;
+      if (got !== 0) hasWriter = true;
+      else if (performance.now() > endAtMs) return null;
+      if (got !== null && got > 0) filled += got;
+      else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PIPE_LOOK_MS);
+    }
+    return Buffer.from(buffer.subarray(0, filled));
+  } finally {
+    closeSync(pipe);
+  }
+}
+
+/** Bytes read; 0: there is no writer (any more); null: there is one, and nothing from it yet. */
+function readIfAny(pipe: number, buffer: Buffer, from: number): number | null {
+  try {
+    return readSync(pipe, buffer, from, buffer.length - from, null);
+  } catch (error) {
+    if (errorCode(error) === "EAGAIN") return null;
+    throw error;
   }
 }
 

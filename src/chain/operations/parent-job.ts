@@ -1,7 +1,7 @@
 /** Children: a submit inside an attempt makes a child of that attempt's job, in the parent's own folder. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { formatJobId, parseJobId, stopInForce } from "../../core/index.ts";
+import { formatJobId, parseJobId, quoteShell, stopInForce } from "../../core/index.ts";
 import { findJobs, type JobPlace, jobPlace, readJobStops } from "../../journal/index.ts";
 import { StintError } from "./errors.ts";
 import { shortName } from "./job-name.ts";
@@ -35,7 +35,7 @@ export async function requireParentGoesOn(project: Project, place: JobPlace): Pr
   throw new StintError(
     "not-finished",
     `${shortName(project, place.id)} is not started: ${name} is ${stop === "cancel" ? "cancelled" : "being drained"}, and its children with it`,
-    { hint: `it can be started when that goes on: stint resume ${name}` },
+    { hint: `it can be started when that goes on: stint resume ${quoteShell(name)}` },
   );
 }
 

@@ -1,8 +1,10 @@
 /** Removing a job that is over: its checkpoint stays, its records and logs go. */
+
 import { randomUUID } from "node:crypto";
 import { realpathSync } from "node:fs";
 import { rename, rm } from "node:fs/promises";
 import { join, relative } from "node:path";
+import { quoteShell } from "../../core/index.ts";
 import { FolderError } from "../../host/index.ts";
 import { checkHome, findJobs, type JobPlace, JournalError } from "../../journal/index.ts";
 import { claimCheckpoint, releaseCheckpoint } from "./checkpoint-claim.ts";
@@ -65,7 +67,7 @@ async function requireOver(project: Project, place: JobPlace): Promise<void> {
   const name = shortName(project, place.id);
   throw new StintError(
     "not-finished",
-    `${name} is not over, so it cannot be removed; end it first with: stint cancel ${name}`,
+    `${name} is not over, so it cannot be removed; end it first with: stint cancel ${quoteShell(name)}`,
   );
 }
 

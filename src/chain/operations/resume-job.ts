@@ -1,23 +1,22 @@
 /** Resume: a person's word that a chain goes on; also the cure for a stranded one. */
 
-import { type AttemptRecords, type JobSpec, NO_SAVES, refOf, specForTask, stopInForce } from "../../core/index.ts";
+import { type AttemptRecords, type JobSpec, quoteShell, refOf, specForTask, stopInForce } from "../../core/index.ts";
 import { realClock } from "../../host/index.ts";
 import {
   adoptHome,
   checkHome,
-  createSpec,
-  createStop,
+  createStopAfter,
   findJobs,
   type Home,
   type JobPlace,
   JournalError,
-  readSpec,
+  stopsOfTask,
   type TaskPlace,
 } from "../../journal/index.ts";
-import { type FlagValues, withAllocation } from "../../spec/index.ts";
-import { advanceJob, withdraw } from "../advance.ts";
+import { type FlagValues, isBoundOtherwise } from "../../spec/index.ts";
+import { advanceJob } from "../advance.ts";
 import { loadSite } from "../site.ts";
-import { allocationHere, requireTimeLeft } from "./allocation-here.ts";
+import { boundHere } from "./allocation-here.ts";
 import { furtherAdvice } from "./before-submit.ts";
 import type { ChainStatus } from "./chain-status.ts";
 import { type ChangedSpec, changeSpec } from "./change-spec.ts";
@@ -25,15 +24,18 @@ import { claimCheckpoint } from "./checkpoint-claim.ts";
 import { driveUntilGoing } from "./drive.ts";
 import { StintError, toStintError } from "./errors.ts";
 import { requireHandedOver } from "./handed-over.ts";
-import { shortName } from "./job-name.ts";
+import { nameOf, shellName, shortName, targetName } from "./job-name.ts";
 import { hasTasks, isAtRest, type JobOnFile, readJob, readJobTasks } from "./job-on-file.ts";
-import { personHere, requireReserve, resumeStop, revisionOf } from "./job-records.ts";
-import { forgetWorld, worldOf } from "./job-world.ts";
+import { personHere, requireReserve, resumeStop } from "./job-records.ts";
+import { worldOf } from "./job-world.ts";
 import { descendantsOf } from "./parent-job.ts";
 import { type Project, requireOwnJob } from "./project.ts";
+import { ofTask, requireNoOther, wordState } from "./quarantine-word.ts";
+import { reviseSpec, withdrawQueued } from "./revise-spec.ts";
 import { planSetAside, type SetAside, setAside } from "./set-aside.ts";
 import { chainStatus, jobStatus, jobTable } from "./status.ts";
 import { requireSubmitter } from "./submitter-job.ts";
+import { requireUsableCheckpoint } from "./usable-checkpoint.ts";
 
 export interface ResumeRequest {
   /** Settings to change, as `parseFlags` with `resumeFlags` gives them. */
@@ -48,6 +50,8 @@ export interface ResumeRequest {
   readonly takeCheckpoint?: boolean;
   /** A person's word that the checkpoint is bad: it is set aside before the chain goes on. */
   readonly quarantine?: boolean;
+  /** A person's word to start on a checkpoint that is invalid or gone, whatever the application makes of it. */
+  readonly asItIs?: boolean;
   /** With `quarantine`: only say what would be moved. */
   readonly dryRun?: boolean;
   /** Where it is typed: a local chain goes on inside that allocation, or in none. Default: this process's. */
@@ -82,7 +86,8 @@ const UNREACHABLE_MS = 30_000;
 /**
  * Lets a held, stopped, drained or stranded chain go on. Throws StintError: `copied` (5), `checkpoint-owned` (5),
  * `not-owner` (5), `still-running` (5) for `over` of a living attempt and for `quarantine` of a chain that is not at rest,
- * `no-such-attempt` (3), `checkpoint` (2) where there is nothing to set aside, `usage` (2), `storage` (1),
+ * `no-such-attempt` (3), `checkpoint` (2) where there is nothing to set aside, or where it is invalid or gone and nobody says
+ * `asItIs`, `usage` (2), `storage` (1),
  * `refused-by-scheduler` (1); `unreachable` (4) or `not-finished` (75) when the patience ends and nobody moves it.
  */
 export async function resumeJob(project: Project, place: JobPlace, request: ResumeRequest = {}): Promise<ResumeResult> {
@@ -100,7 +105,7 @@ export async function resumeJob(project: Project, place: JobPlace, request: Resu
   const change = await changedUnderSite(job.jobSpec, request);
   if (before.decision === "finish") {
     const further = furtherAdvice(before, change.spec.total, job.spec.mode === "attached" ? "run" : "submit");
-    if (further !== null) throw new StintError("ended", `${shortName(project, place.id)}: ${further}`);
+    if (further !== null) throw new StintError("ended", `${nameOf(project, job)}: ${further}`);
     return { kind: "finished", status: before };
   }
   if (request.over !== undefined) await checkWord(project, job, request.over);
@@ -108,8 +113,17 @@ export async function resumeJob(project: Project, place: JobPlace, request: Resu
   const planned = await planSetAside(project, job, taskSpec, request.quarantine === true);
   if (request.dryRun === true) return { kind: "dry-run", status: before, setAside: planned };
   const moved = before.mover;
-  const asks = request.over !== undefined || stopInForce(job.stops) !== null || planned !== null || !moved;
-  const going = asks ? await boundHere(project, job, change, request) : change;
+  const asItIs = request.asItIs === true;
+  const asks = request.over !== undefined || stopInForce(job.stops) !== null || planned !== null || asItIs || !moved;
+  // What runs writes it at this moment, and ends by its own rules; everything else would start on what is there now.
+  const isRunning = before.state === "running";
+  if (asItIs && isRunning)
+    throw new StintError("still-running", `${nameOf(project, job)} runs: --as-it-is is a word about the next start`);
+  if (asks && planned === null && !asItIs && !isRunning) await requireUsableCheckpoint(project, job, taskSpec);
+  const { environment = process.env } = request;
+  const going = await boundHere(project, job, change, asks ? environment : null);
+  for (const notice of going.notices) request.onNotice?.(notice);
+  const changed = [...change.changed, ...(isBoundOtherwise(job.jobSpec, going.spec) ? ["allocation"] : [])];
   if (asks) {
     await requireReserve(project, job.task);
     // A chain that was over must own its checkpoint anew before anything is claimed: one name decides.
@@ -119,26 +133,59 @@ export async function resumeJob(project: Project, place: JobPlace, request: Resu
       takenBy,
     });
   }
-  if (planned !== null) await setAside(project, job, planned);
-  await putOnFile(project, job, going);
+  const aside = planned === null ? null : await setAside(project, job, planned);
+  await reviseSpec(project, job, going);
   const needsWord =
-    request.over !== undefined || before.state === "held" || before.state === "over" || stopInForce(job.stops) !== null;
-  if (needsWord)
-    await createStop(project.folder, place, {
-      ...resumeStop(project, null),
-      ...(index === null ? {} : { task: index }),
-      ...(request.over === undefined ? {} : { over: request.over }),
-      ...(planned === null ? {} : { quarantine: planned.quarantine }),
-    });
-  if (!asks && change.changed.length === 0) return { kind: "goes-on", status: before, changed: [] };
-  if (change.changed.length > 0) await withdrawQueued(project, job, change.spec);
+    request.over !== undefined ||
+    asItIs ||
+    before.state === "held" ||
+    before.state === "over" ||
+    stopInForce(job.stops) !== null;
+  if (needsWord) await linkResume(project, job, { over: request.over, asItIs }, aside);
+  if (!asks && changed.length === 0) return { kind: "goes-on", status: before, changed: [] };
+  if (changed.length > 0) await withdrawAllQueued(project, job, going.spec);
   await go(project, job.task, going.spec, request);
+  // The settings are those of all tasks: what was queued of the others is queued anew.
+  if (changed.length > 0 && index !== null) await beginOthers(project, place, going.spec, request);
   await submitterFor(project, place, going.spec, request);
   // A word on one task is none on the children.
   if (index === null && stopInForce(job.stops) !== null) await resumeChildren(project, place, request);
   const status = await chainStatus(project, place, index);
-  const { changed } = change;
-  return asks ? { kind: "resumed", status, changed, setAside: planned } : { kind: "goes-on", status, changed };
+  return asks ? { kind: "resumed", status, changed, setAside: aside } : { kind: "goes-on", status, changed };
+}
+
+async function beginOthers(project: Project, place: JobPlace, spec: JobSpec, request: ResumeRequest): Promise<void> {
+  const { refused } = await advanceJob(await worldOf(project, place, spec), place);
+  if (refused !== null) await go(project, refused.task, spec, request);
+}
+
+async function withdrawAllQueued(project: Project, job: JobOnFile, spec: JobSpec): Promise<void> {
+  const all = hasTasks(job) ? ((await readJobTasks(project.folder, job.place)) ?? []) : [job];
+  for (const one of all) await withdrawQueued(project, one, spec);
+}
+
+/** A resume of this one task, or of a job that has only one. Throws StintError `not-finished` while somebody else sets the checkpoint aside. */
+async function linkResume(
+  project: Project,
+  job: JobOnFile,
+  { over, asItIs }: { readonly over: number | undefined; readonly asItIs: boolean },
+  aside: SetAside | null,
+): Promise<void> {
+  const moves = aside === null || aside.state === "done" ? null : aside;
+  await createStopAfter(project.folder, job.place, (before) => {
+    requireNoOther(project, job, before, moves?.quarantine ?? null);
+    // Another resume has ended the word since: what is on file above it is newer than what was asked for here.
+    const nonce = aside?.nonce ?? null;
+    const isOvertaken = nonce !== null && wordState(stopsOfTask(before, job.task.index), nonce) !== "open";
+    if (isOvertaken && over === undefined && !asItIs) return null;
+    return {
+      ...resumeStop(project, null),
+      ...ofTask(job),
+      ...(over === undefined ? {} : { over }),
+      ...(asItIs ? { asItIs } : {}),
+      ...(moves === null ? {} : { quarantine: moves.quarantine }),
+    };
+  });
 }
 
 async function submitterFor(
@@ -169,10 +216,11 @@ async function resumeTasks(
   home: Home,
   request: ResumeRequest,
 ): Promise<ResumeResult> {
-  const name = shortName(project, place.id);
+  const name = shellName(project, place.id);
   for (const [flag, given] of [
     ["--over", request.over !== undefined],
     ["--quarantine", request.quarantine === true],
+    ["--as-it-is", request.asItIs === true],
   ] as const)
     if (given) throw new StintError("usage", `${flag} is a word about one task: stint resume ${name}/INDEX ${flag} …`);
   const tasks = (await readJobTasks(project.folder, place)) ?? [];
@@ -183,17 +231,26 @@ async function resumeTasks(
   const isFinished = (job: JobOnFile): boolean => job.state.settled?.record.decision.kind === "finish";
   const wanted = request.onlyStranded === true ? [] : tasks.filter((job) => isAtRest(job) && !isFinished(job));
   const stranded = tasks.filter((_, at) => before.tasks[at]?.state === "stranded");
-  const asks = wanted.length > 0 || stranded.length > 0;
-  const going = asks ? await boundHere(project, first, change, request) : change;
+  const resting = [...wanted, ...stranded];
+  const asks = resting.length > 0;
+  const lookedAt = new Map<JobOnFile, SetAside | null>();
+  // Nothing of any task is put on file before all of them have been looked at.
+  for (const job of resting) lookedAt.set(job, await look(project, job, specForTask(change.spec, job.task.index)));
+  const { environment = process.env } = request;
+  const going = await boundHere(project, first, change, asks ? environment : null);
+  for (const notice of going.notices) request.onNotice?.(notice);
+  const changed = [...change.changed, ...(isBoundOtherwise(first.jobSpec, going.spec) ? ["allocation"] : [])];
   const takenBy = request.takeCheckpoint === true ? personHere(project) : null;
-  for (const { task } of [...wanted, ...stranded])
-    await claimCheckpoint(project, task, specForTask(going.spec, task.index), home, {
-      renew: wanted.some((job) => job.task.index === task.index),
+  for (const job of resting) {
+    await requireReserveOf(project, job);
+    await claimCheckpoint(project, job.task, specForTask(going.spec, job.task.index), home, {
+      renew: wanted.includes(job),
       takenBy,
     });
-  await putOnFile(project, first, going);
-  if (wanted.length > 0) await createStop(project.folder, place, resumeStop(project, null));
-  const { changed } = change;
+  }
+  for (const [job, planned] of lookedAt) if (planned !== null) await finishSetAside(project, job, planned, request);
+  await reviseSpec(project, first, going);
+  if (wanted.length > 0) await linkResumeOfAll(project, place, wanted);
   if (changed.length > 0) for (const job of tasks) await withdrawQueued(project, job, going.spec);
   const world = await worldOf(project, place, going.spec);
   // Also where nothing is stranded: what the scheduler did not take before is handed over now.
@@ -211,6 +268,40 @@ async function resumeTasks(
     await resumeChildren(project, place, request);
   const status = await chainStatus(project, place);
   return asks ? { kind: "resumed", status, changed, setAside: null } : { kind: "goes-on", status, changed };
+}
+
+/** What was left of setting its checkpoint aside, if anything; else it must be one that can be started on. */
+async function look(project: Project, job: JobOnFile, spec: JobSpec): Promise<SetAside | null> {
+  const left = await planSetAside(project, job, spec, false);
+  if (left === null) await requireUsableCheckpoint(project, job, spec);
+  return left;
+}
+
+/** Of a task that has run: one that has not makes its own before it starts. */
+async function requireReserveOf(project: Project, { task, state }: JobOnFile): Promise<void> {
+  if (state.settled !== null) await requireReserve(project, task);
+}
+
+/** Somebody died over it: with the resume of this one task its moves are made, and said to be. */
+async function finishSetAside(
+  project: Project,
+  job: JobOnFile,
+  planned: SetAside,
+  { onNotice }: ResumeRequest,
+): Promise<void> {
+  const aside = await setAside(project, job, planned);
+  await linkResume(project, job, { over: undefined, asItIs: false }, aside);
+  for (const { from, to } of aside.quarantine.moves)
+    onNotice?.(`${nameOf(project, job)}: moved ${from} to ${to}, as ${aside.by ?? "somebody"} asked for before`);
+}
+
+/** One word for all. Throws StintError `not-finished` while somebody sets the checkpoint of one of them aside. */
+async function linkResumeOfAll(project: Project, place: JobPlace, wanted: readonly JobOnFile[]): Promise<void> {
+  await createStopAfter(project.folder, place, (before) => {
+    const named = new Set(before.flatMap(({ task, quarantine }) => (quarantine === undefined ? [] : [task])));
+    for (const job of wanted) if (named.has(job.task.index)) requireNoOther(project, job, before, null);
+    return resumeStop(project, null);
+  });
 }
 
 export interface ResumeAllEntry {
@@ -249,7 +340,7 @@ async function homeOf(project: Project, place: JobPlace, takeCheckpoint: boolean
 /** A word about an attempt that the scheduler or this machine can see alive would be a false one. */
 async function checkWord(project: Project, job: JobOnFile, number: number): Promise<void> {
   const attempt = job.state.open.find((a) => a.number === number);
-  const name = shortName(project, job.place.id);
+  const name = nameOf(project, job);
   if (attempt === undefined) {
     const settled = job.state.settled?.number ?? 0;
     throw number >= 1 && number <= settled
@@ -259,7 +350,7 @@ async function checkWord(project: Project, job: JobOnFile, number: number): Prom
   const seen = await stillSeen(project, job, attempt);
   if (seen !== null)
     throw new StintError("still-running", `attempt ${number} of ${name} is not over: ${seen}`, {
-      hint: `end it with: stint cancel ${name}`,
+      hint: `end it with: stint cancel ${quoteShell(name)}`,
     });
 }
 
@@ -272,34 +363,6 @@ async function stillSeen(project: Project, job: JobOnFile, attempt: AttemptRecor
   if (ref === null) return null;
   const seen = (await world.scheduler.observe([ref])).get(ref);
   return seen?.kind === "active" ? `the scheduler says ${seen.phase}` : null;
-}
-
-async function putOnFile(project: Project, job: JobOnFile, change: ChangedSpec): Promise<void> {
-  if (JSON.stringify(change.spec) === JSON.stringify(job.jobSpec)) return;
-  const revision = revisionOf(project, change.spec, change.origins);
-  const { mine } = await createSpec(project.folder, job.place, job.revision + 1, revision);
-  if (!mine)
-    throw new StintError(
-      "not-finished",
-      `the settings of ${shortName(project, job.place.id)} were changed at the same time: look, and try again`,
-    );
-  forgetWorld(job.place);
-}
-
-/** Where it is typed counts: in that allocation the chain goes on, or in none. Throws StintError `not-finished`. */
-async function boundHere(
-  project: Project,
-  job: JobOnFile,
-  change: ChangedSpec,
-  { environment = process.env, onNotice }: ResumeRequest,
-): Promise<ChangedSpec> {
-  if (job.spec.scheduler !== "local") return change;
-  const onFile = await readSpec(project.folder, job.place);
-  const origins = { ...onFile?.revision.origins, ...change.origins };
-  const bounded = withAllocation(change.spec, origins, await allocationHere(environment));
-  for (const notice of bounded.notices) onNotice?.(notice);
-  requireTimeLeft(project, job.place, bounded.spec, job.state.settled?.record.carry.saves ?? NO_SAVES);
-  return { ...change, spec: bounded.spec, origins: bounded.origins };
 }
 
 /** What stopped with its parent goes on with it. One that cannot is named, and keeps nobody from going on. */
@@ -319,14 +382,6 @@ async function resumeChildren(project: Project, place: JobPlace, request: Resume
   }
 }
 
-/** Queued successors were submitted with the old settings: new numbers take their place. */
-async function withdrawQueued(project: Project, job: JobOnFile, spec: JobSpec): Promise<void> {
-  const world = await worldOf(project, job.place, spec);
-  for (const attempt of job.state.open)
-    if (attempt.go === null && attempt.started === null && attempt.claim !== null)
-      await withdraw(world, job.task, attempt.number, "spec-changed", null);
-}
-
 async function go(project: Project, task: TaskPlace, spec: JobSpec, request: ResumeRequest): Promise<void> {
   const place = task.job;
   const world = await worldOf(project, place, spec);
@@ -343,7 +398,7 @@ async function go(project: Project, task: TaskPlace, spec: JobSpec, request: Res
       "refused-by-scheduler",
       `the scheduler refuses ${shortName(project, place.id)}: ${driven.error}`,
       {
-        hint: `correct it with: stint resume ${shortName(project, place.id)} --partition … (or --limit, --mem …)`,
+        hint: `correct it with: stint resume ${shellName(project, place.id)} --partition … (or --limit, --mem …)`,
       },
     );
   if (driven.kind === "waiting" && driven.forSlot === true) return;
@@ -354,7 +409,7 @@ async function go(project: Project, task: TaskPlace, spec: JobSpec, request: Res
   if (now.state === "waiting" && !now.mover)
     throw new StintError(
       "not-finished",
-      `${shortName(project, place.id)} does not go on yet: ${now.reason ?? driven.why}`,
-      { hint: `try again with: stint resume ${shortName(project, place.id)}` },
+      `${targetName(project, { place, task: now.task })} does not go on yet: ${now.reason ?? driven.why}`,
+      { hint: `try again with: stint resume ${shellName(project, place.id)}` },
     );
 }

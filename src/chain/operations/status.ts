@@ -15,7 +15,7 @@ import { attemptPlace, findJobs, type JobPlace, JournalError, readRecord } from 
 import { isHandingOver, NOT_ASKED } from "./chain-state.ts";
 import { type ChainStatus, type StatusInput, statusOf, unfinishedStatus, unreadableStatus } from "./chain-status.ts";
 import { attendedBy } from "./driver-record.ts";
-import { shortName } from "./job-name.ts";
+import { shellName } from "./job-name.ts";
 import { statusOfTasks } from "./job-of-tasks.ts";
 import {
   hasTasks,
@@ -119,7 +119,7 @@ export async function chainStatus(
 }
 
 async function statusIn(project: Project, place: JobPlace, round: Round): Promise<JobStatus> {
-  const name = shortName(project, place.id);
+  const name = shellName(project, place.id);
   const tasks = await readJobTasks(project.folder, place);
   if (tasks === null) return alone(unfinishedStatus(place, name));
   const [only] = tasks;
@@ -177,7 +177,7 @@ async function look(all: readonly Asked[], round: Round, found: Map<string, JobS
     const { project, place } = one;
     try {
       const tasks = await readJobTasks(project.folder, place);
-      if (tasks === null) found.set(place.folder, alone(unfinishedStatus(place, shortName(project, place.id))));
+      if (tasks === null) found.set(place.folder, alone(unfinishedStatus(place, shellName(project, place.id))));
       else looked.push({ ...one, tasks });
     } catch (error) {
       found.set(place.folder, alone(unreadableStatus(place, lineOf(error))));
@@ -197,7 +197,7 @@ async function look(all: readonly Asked[], round: Round, found: Map<string, JobS
 
 async function statusNow(looked: Looked, seen: ReadonlyMap<Ref, Seen>, round: Round): Promise<JobStatus> {
   const { project, place, tasks } = looked;
-  const name = shortName(project, place.id);
+  const name = shellName(project, place.id);
   const [first] = tasks;
   if (first === undefined) return alone(unfinishedStatus(place, name));
   const rests = tasks.every(isAtRest);
@@ -246,7 +246,7 @@ async function amongOthers(
     const input = task === undefined ? undefined : inputs.get(task);
     if (!isUnmoved(status, position) || task === undefined || input === undefined) return status;
     const mustWait = phases[position] === "idle" && !allowed.has(position);
-    const name = `${shortName(project, task.place.id)}/${task.task.index}`;
+    const name = `${shellName(project, task.place.id)}/${task.task.index}`;
     return sane(statusOf(task, { ...input, others: { mustWait, move } }, name));
   });
 }

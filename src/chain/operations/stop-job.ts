@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { RECORD_VERSION, refOf, stopInForce } from "../../core/index.ts";
 import { checkHome, createStop, type JobPlace, readStops } from "../../journal/index.ts";
 import { advance } from "../advance.ts";
+import { reservePath, withReserve } from "../reserve.ts";
 import type { World } from "../world.ts";
 import type { ChainStatus } from "./chain-status.ts";
 import { hasTasks, isAtRest, type JobOnFile, readJob, readJobTasks } from "./job-on-file.ts";
@@ -41,10 +42,11 @@ const LONGEST_PAUSE_MS = 1_000;
  * Stops a job, or one task of it. Throws StintError `not-owner`, `copied`, `record`. A wish that is on file is never taken back by an error:
  * the body sees it at its next heartbeat.
  */
-export async function stopJob(project: Project, place: JobPlace, request: StopRequest): Promise<StopResult> {
+export async function stopJob(given: Project, place: JobPlace, request: StopRequest): Promise<StopResult> {
   requireOwnJob(place);
-  await checkHome(project.folder, place);
   const index = request.task ?? null;
+  const project = sparing(given, await tasksOf(given, place, index));
+  await checkHome(project.folder, place);
   const before = await chainStatus(project, place, index);
   const living = await livingIn(project, place, index, before);
   if (living.length === 0) return { kind: "was-over", status: before };
@@ -59,6 +61,11 @@ export async function stopJob(project: Project, place: JobPlace, request: StopRe
   });
   const ends = await Promise.all(living.map((one) => endJob(project, one, one === place ? index : null, request)));
   return { kind: ends.every((over) => over) ? "stopped" : "asked", status: await chainStatus(project, place, index) };
+}
+
+/** A stop gets on file by a task's reserve where the disk is full: what fills it may be what is to be stopped. */
+function sparing(project: Project, tasks: readonly JobOnFile[]): Project {
+  return { ...project, folder: withReserve(project.folder, ...tasks.map(({ task }) => reservePath(task))) };
 }
 
 /** The job itself and its descendants, as far as there is something to be stopped: with it, they are stopped too. */
@@ -84,21 +91,20 @@ async function tasksOf(project: Project, place: JobPlace, index: number | null):
 }
 
 /** Of one job, or one task of it; true when it is over. */
-async function endJob(project: Project, place: JobPlace, index: number | null, request: StopRequest): Promise<boolean> {
-  const tasks = await tasksOf(project, place, index);
+async function endJob(given: Project, place: JobPlace, index: number | null, request: StopRequest): Promise<boolean> {
+  const tasks = await tasksOf(given, place, index);
   const [first] = tasks;
   if (first === undefined) return true;
+  const project = sparing(given, tasks);
   const world = await worldOf(project, place, first.jobSpec);
   // What has not begun is over by the stop itself; the wish is made known to all others before any of them is waited for.
   const left = tasks.filter((task) => !isAtRest(task) || !hasTasks(task));
-  const endMs = world.clock.monotonicMs() + (request.timeoutMs ?? Number.POSITIVE_INFINITY);
+  const begunMs = world.clock.monotonicMs();
   let over = true;
   for (const waits of left.length > 1 ? [false, true] : [true]) {
     over = true;
-    for (const task of left) {
-      const timeoutMs = Math.max(0, endMs - world.clock.monotonicMs());
-      over = (await end(world, project, task, waits ? { ...request, timeoutMs } : { ...request, wait: false })) && over;
-    }
+    for (const task of left)
+      over = (await end(world, project, task, { ...request, ...(waits ? {} : { wait: false }) }, begunMs)) && over;
     if (over) break;
   }
   const rests = over && (index === null || (await tasksOf(project, place, null)).every(isAtRest));
@@ -106,10 +112,15 @@ async function endJob(project: Project, place: JobPlace, index: number | null, r
   return over;
 }
 
-/** Advances until the task is over; true when it is. */
-async function end(world: World, project: Project, job: JobOnFile, request: StopRequest): Promise<boolean> {
+/** Advances until the task is over; true when it is. `begunMs`: when the wish was made known, on the monotonic clock. */
+async function end(
+  world: World,
+  project: Project,
+  job: JobOnFile,
+  request: StopRequest,
+  begunMs: number,
+): Promise<boolean> {
   const { clock } = world;
-  const begunMs = clock.monotonicMs();
   const wait = request.wait ?? request.kind === "cancel";
   const bodyHasMs = (request.kind === "cancel" ? job.spec.killWaitMs : Number.POSITIVE_INFINITY) + BODY_SLACK_MS;
   let told = "";

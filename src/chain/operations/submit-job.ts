@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { dirname } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { type JobSpec, NO_SAVES, type Origins, specForTask } from "../../core/index.ts";
+import { type JobSpec, NO_SAVES, type Origins, quoteShell, specForTask } from "../../core/index.ts";
 import { realClock } from "../../host/index.ts";
 import {
   checkHome,
@@ -19,9 +19,10 @@ import {
   type TaskPlace,
   taskPlace,
 } from "../../journal/index.ts";
+import { isBoundOtherwise } from "../../spec/index.ts";
 import { advanceJob } from "../advance.ts";
 import type { World } from "../world.ts";
-import { bindOnFile, requireTimeLeft } from "./allocation-here.ts";
+import { boundHere, requireTimeLeft } from "./allocation-here.ts";
 import { requireKnownIndices } from "./array-limit.ts";
 import { checkBeforeStart, freePlace, requireSamePurpose, settingsNotice } from "./before-submit.ts";
 import type { ChainStatus } from "./chain-status.ts";
@@ -30,15 +31,17 @@ import { type Driven, driveUntilGoing, handOver } from "./drive.ts";
 import { StintError } from "./errors.ts";
 import { requireHandedOver } from "./handed-over.ts";
 import { shortName } from "./job-name.ts";
-import { isAtRest, type JobOnFile, readJob, readJobTasks } from "./job-on-file.ts";
+import { hasTasks, isAtRest, type JobOnFile, readJob, readJobTasks } from "./job-on-file.ts";
 import { ensureEnvironment, personHere, requireReserve, resumeStop, revisionOf } from "./job-records.ts";
 import { firstHandOver, firstScript, firstSubmitter, forgetWorld, successorHandOvers, worldOf } from "./job-world.ts";
 import { rememberProject } from "./known-projects.ts";
 import { requireParentGoesOn } from "./parent-job.ts";
 import { type Project, projectForSubmit, requireOwn, requireOwnJob, type Where } from "./project.ts";
+import { reviseSpec, withdrawQueued } from "./revise-spec.ts";
 import { installRuntime, type RuntimeBundle } from "./runtime-bundle.ts";
-import { chainStatus } from "./status.ts";
+import { chainStatus, jobStatus } from "./status.ts";
 import { requireSubmitter } from "./submitter-job.ts";
+import { requireUsableCheckpoint } from "./usable-checkpoint.ts";
 
 export interface SubmitRequest extends Where {
   /** `/user/name`, as resolved. */
@@ -177,6 +180,7 @@ async function again(project: Project, there: JobOnFile, request: SubmitRequest)
   if (ended && neverRan) {
     // Refused by the scheduler or cancelled before it ever ran: what is typed now counts.
     requireTimeLeft(project, place, request.spec, NO_SAVES);
+    for (const task of tasks) await requireUsableCheckpoint(project, task, specForTask(request.spec, task.task.index));
     await ensureEnvironment(project, place, request);
     for (const { task } of tasks)
       await claimCheckpoint(project, task, specForTask(request.spec, task.index), home, { renew: true });
@@ -187,8 +191,12 @@ async function again(project: Project, there: JobOnFile, request: SubmitRequest)
     return settle(project, place, request.spec, request, "continued");
   }
   if (status.state === "stranded") {
-    const spec = await bindOnFile(project, place, request);
-    requireTimeLeft(project, place, spec, there.state.settled?.record.carry.saves ?? NO_SAVES);
+    const bounded = await boundHere(project, there, { spec: there.jobSpec, origins: {} }, request.environment);
+    const { spec } = bounded;
+    for (const task of await strandedOf(project, tasks))
+      await requireUsableCheckpoint(project, task, specForTask(spec, task.task.index));
+    await reviseSpec(project, there, bounded);
+    if (isBoundOtherwise(there.jobSpec, spec)) for (const task of tasks) await withdrawQueued(project, task, spec);
     await ensureEnvironment(project, place, request);
     await ensureReady(project, place, tasks, request);
     return settle(project, place, spec, request, "continued");
@@ -214,6 +222,15 @@ async function ensureReady(
     onClaimed?.(at + 1, open.length);
   }
   return home;
+}
+
+/** Those that nobody moves. */
+async function strandedOf(project: Project, tasks: readonly JobOnFile[]): Promise<readonly JobOnFile[]> {
+  const [first] = tasks;
+  if (first === undefined || !hasTasks(first)) return tasks;
+  const { tasks: statuses } = await jobStatus(project, first.place);
+  const stranded = new Set(statuses.flatMap(({ task, state }) => (state === "stranded" ? [task] : [])));
+  return tasks.filter(({ task }) => stranded.has(task.index));
 }
 
 function attemptsOf({ state }: JobOnFile): number {
@@ -308,7 +325,7 @@ async function requireAccepted(project: Project, task: TaskPlace, driven: Driven
   const begun = tasks.some((one) => attemptsOf(one) > 0 || one.state.open.some(({ go }) => go?.what === "start"));
   if (!begun) await takeBackUnrun(project, place, driven.error);
   const hint = begun
-    ? `correct it with: stint resume ${name} --partition … (or --limit, --mem …)`
+    ? `correct it with: stint resume ${quoteShell(name)} --partition … (or --limit, --mem …)`
     : "nothing runs; correct it and submit again under the same name";
   throw new StintError("refused-by-scheduler", `the scheduler refuses ${name}: ${driven.error}`, { hint });
 }

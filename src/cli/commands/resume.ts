@@ -18,12 +18,13 @@ import { readNumber } from "../words.ts";
 
 export const command: CliCommand = {
   name: "resume",
-  usage: "resume (JOB[/TASK] [--quarantine] [SETTINGS] | --all)",
+  usage: "resume (JOB[/TASK] [--quarantine | --as-it-is] [SETTINGS] | --all)",
   summary: "Lets a held, stopped, drained or stranded job go on, with changed settings where given.",
   details: [
     "The budgets for failures, stalls and attempts without progress begin anew. A finished job stays finished.",
-    "--quarantine is for a checkpoint that makes every attempt fail: of files that --progress files:… counts the newest generation is set aside, so that the one before is gone on from; of a single checkpoint all of it, so that the work begins anew. It is moved into a hidden folder beside it, and one mv brings it back.",
-    "Exit status: 0 it goes on (or was finished), 1 it does not, 4 the scheduler cannot be asked, 5 its checkpoint or folder belongs to another, 75 nobody moves it yet.",
+    "--quarantine is for a checkpoint that makes every attempt fail: of files that --progress files:… counts the newest generation is set aside, so that the one before is gone on from; of a single checkpoint all of it, so that the work begins anew. It is moved into a hidden folder beside it; what brings it back is printed.",
+    "A checkpoint that is invalid, or gone although progress was made, is never started on: mend it or put it back, set it aside with --quarantine, or say --as-it-is, and your program makes of it what it can. --all leaves such a job as it is, and names it.",
+    "Exit status: 0 it goes on (or was finished), 1 it does not, 2 its checkpoint cannot be used, 4 the scheduler cannot be asked, 5 its checkpoint or folder belongs to another, 75 nobody moves it yet.",
   ],
   options: [
     { key: "all", flags: ["--all"], takes: "nothing", help: "mend every stranded chain of the project" },
@@ -45,6 +46,12 @@ export const command: CliCommand = {
       flags: ["--quarantine"],
       takes: "nothing",
       help: "set the checkpoint aside first: nothing is deleted",
+    },
+    {
+      key: "as-it-is",
+      flags: ["--as-it-is"],
+      takes: "nothing",
+      help: "start on an invalid or missing checkpoint: my word, on file",
     },
     { key: "dry-run", flags: ["--dry-run"], takes: "nothing", help: "only show what --quarantine would move" },
     TASK,
@@ -72,9 +79,12 @@ export const command: CliCommand = {
     const request = { takeCheckpoint: flagOn(given, "take-checkpoint"), onWait, onNotice };
     const quarantine = flagOn(given, "quarantine");
     const dryRun = flagOn(given, "dry-run");
+    const asItIs = flagOn(given, "as-it-is");
+    if (asItIs && quarantine) throw new StintError("usage", "--quarantine and --as-it-is exclude each other");
     if (dryRun && !quarantine) throw new StintError("usage", "--dry-run shows what --quarantine would move: give both");
     if (flagOn(given, "all")) {
       if (quarantine) throw new StintError("usage", "--quarantine is a word about one job: name it instead of --all");
+      if (asItIs) throw new StintError("usage", "--as-it-is is a word about one job: name it instead of --all");
       if (parsed.positionals.length > 0) throw new StintError("usage", "--all and a job exclude each other");
       const entries = await resumeAll(project, request);
       if (flagOn(given, "json"))
@@ -95,16 +105,18 @@ export const command: CliCommand = {
       task,
       flags: given,
       quarantine,
+      asItIs,
       dryRun,
       ...(over === null ? {} : { over: readNumber("--over", over) }),
     });
     const { status } = result;
     const name = targetName(project, target);
-    const setAside = "setAside" in result ? (result.setAside?.quarantine ?? null) : null;
-    if (flagOn(given, "json")) terminal.out(toJson({ result: result.kind, job: status, quarantine: setAside }));
-    else if (result.kind === "dry-run") terminal.out(...setAsideLines(result.setAside, name, "would move"));
+    const setAside = "setAside" in result ? result.setAside : null;
+    const moves = setAside === null ? null : { ...setAside.quarantine, state: setAside.state };
+    if (flagOn(given, "json")) terminal.out(toJson({ result: result.kind, job: status, quarantine: moves }));
+    else if (result.kind === "dry-run") terminal.out(...setAsideLines(result.setAside, name, true));
     else {
-      if (result.kind === "resumed") terminal.out(...setAsideLines(result.setAside, name, "moved"));
+      if (result.kind === "resumed") terminal.out(...setAsideLines(result.setAside, name, false));
       const changed =
         result.kind === "finished" || result.changed.length === 0 ? "" : ` with ${result.changed.join(", ")} changed`;
       const words = {

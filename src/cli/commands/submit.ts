@@ -1,5 +1,7 @@
 /** `stint submit`: a chain that goes on by itself. */
+
 import { requireProject, shortName } from "../../chain/index.ts";
+import { quoteShell } from "../../core/index.ts";
 import { settingFlags } from "../../spec/index.ts";
 import type { CliCommand } from "../command.ts";
 import { exitStatusOf, summary } from "../end-report.ts";
@@ -45,7 +47,8 @@ export const command: CliCommand = {
     if (quiet) return exit;
     terminal.out(...summary(project, status));
     const one = status.tasks === null ? "" : "/INDEX";
-    if (goesOn) terminal.out(`look: stint status ${name}   follow: stint logs -f ${name}${one}`);
+    if (goesOn)
+      terminal.out(`look: stint status ${quoteShell(name)}   follow: stint logs -f ${quoteShell(name)}${one}`);
     return exit;
   },
 };

@@ -10,7 +10,10 @@ export const command: CliCommand = {
   name: "wait",
   usage: "wait JOB[/TASK] [--timeout DURATION]",
   summary: "Waits until the job, with all of its tasks, is finished, held or stopped.",
-  details: ["Exit status: 0 finished (all tasks), 1 held, stranded, stopped or cancelled, 75 not finished in time."],
+  details: [
+    "Where nobody else moves your job (it is stranded), wait does as long as it runs, as stint run would.",
+    "Exit status: 0 finished (all tasks), 1 held, stranded, stopped or cancelled, 75 drained, or not finished in time.",
+  ],
   options: [TASK, TIMEOUT, QUIET, JSON_FLAG],
   examples: [
     ["stint wait sim && ./plot", "go on only when it is finished"],

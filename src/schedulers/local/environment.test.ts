@@ -41,6 +41,15 @@ describe("the environment of a local attempt", () => {
     });
   });
 
+  it("hands on a variable of any name", () => {
+    const shepherd = JSON.parse('{"__proto__": "x y", "constructor": "c", "NODE_OPTIONS": "--inspect"}');
+    expect(Object.entries(runnerEnvironment(shepherd, "local/b/5/6", null))).toEqual([
+      ["__proto__", "x y"],
+      ["constructor", "c"],
+      ["STINT_LOCAL_REF", "local/b/5/6"],
+    ]);
+  });
+
   it("names an attempt by boot, pid and start", () => {
     const ref = { bootId: "f8d2f81a-27d6", pid: 12, startTicks: 3456 };
     expect(parseLocalRef(formatLocalRef(ref))).toEqual(ref);

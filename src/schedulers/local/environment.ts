@@ -1,5 +1,5 @@
 /** What the processes of a local attempt tell each other through their environment. */
-import type { Ref } from "../../core/index.ts";
+import { definedVariables, type Ref } from "../../core/index.ts";
 import type { MemberQuery } from "../../host/index.ts";
 import { environmentOutsideJob } from "../../slurm/index.ts";
 import type { Submission } from "../scheduler.ts";
@@ -60,11 +60,8 @@ export function runnerEnvironment(
 }
 
 /** NODE_OPTIONS, PERL5OPT … are meant for the user's programs; the application gets them from the environment on file. */
-function withoutLocal(environment: Environment): Record<string, string> {
-  const kept: Record<string, string> = {};
-  for (const [name, value] of Object.entries(environment))
-    if (value !== undefined && !/^(STINT_LOCAL_|NODE_|PERL5)/.test(name)) kept[name] = value;
-  return kept;
+function withoutLocal(environment: Environment): Readonly<Record<string, string>> {
+  return definedVariables(environment, (name) => !/^(STINT_LOCAL_|NODE_|PERL5)/.test(name));
 }
 
 /** By what a process shows that it belongs to the attempt with this mark, and not to a Slurm job that was submitted from it. */
