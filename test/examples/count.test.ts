@@ -8,31 +8,36 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 const EXAMPLES = fileURLToPath(new URL("../../examples/", import.meta.url));
 const LANGUAGES = [
-  { program: "bash", file: "count.sh" },
-  { program: "python3", file: "count.py" },
+  { file: "count.sh", command: ["bash", "count.sh"], needs: "bash" },
+  { file: "count.py", command: ["python3", "count.py"], needs: "python3" },
+  { file: "count.R", command: ["bash", "term-to-int.sh", "Rscript", "count.R"], needs: "Rscript" },
 ];
 
-describe.each(LANGUAGES)("examples/$file", ({ program, file }) => {
+describe.each(LANGUAGES)("examples/$file", ({ command, needs }) => {
   let folder: string;
   const running = new Set<ChildProcess>();
 
   beforeEach((context) => {
-    if (!onPath(program)) context.skip(`${program} is not installed`);
+    if (!onPath(needs)) context.skip(`${needs} is not installed`);
     folder = mkdtempSync(join(tmpdir(), "stint-examples-"));
   });
 
   afterEach(async () => {
     for (const child of running) {
       const ended = once(child, "close");
-      child.kill("SIGKILL");
+      kill(child);
       await ended;
     }
     if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
   });
 
+  /** With all that it has started. */
+  const kill = (child: ChildProcess) => process.kill(-(child.pid as number), "SIGKILL");
+
   /** Starts the example as the leader of a process group of its own, as stint does. */
   function start(settings: Record<string, string>) {
-    const child = spawn(program, [join(EXAMPLES, file)], {
+    const [program = "", ...words] = command.map((word) => (word.includes(".") ? join(EXAMPLES, word) : word));
+    const child = spawn(program, words, {
       cwd: folder,
       env: { PATH: process.env.PATH, STEP_SEC: "0.01", ...settings },
       detached: true,
@@ -125,7 +130,7 @@ describe.each(LANGUAGES)("examples/$file", ({ program, file }) => {
   test("goes on from the last periodic save after a brutal death", async () => {
     const count = start({ MAX_ITER: "100000", CHECKPOINT_EVERY: "5" });
     await count.says("step 12\n");
-    for (const child of running) child.kill("SIGKILL");
+    for (const child of running) kill(child);
     const { signal, output } = await count.ended;
     expect(signal).toBe("SIGKILL");
     const left = Number(saved());

@@ -48,11 +48,20 @@ it("is put on file by the bodies above, the rest by who looks, and equals the sh
   const before = settlements();
   const { world, asked } = await counting(project);
   const { gathered, missing } = await gatherTask(world, project.task);
-  expect(missing).toEqual([]);
-  expect([...byBodies, ...gathered].sort((a, b) => a - b)).toEqual(attempts.map(({ number }) => number));
+  // A queued one that was taken back while its shepherd began has written nothing: there is no account of what never ran.
+  const kept: typeof attempts = [];
+  const unwritten: number[] = [];
+  for (const attempt of attempts) {
+    if ((await project.localRecord(attempt.number)) !== null) kept.push(attempt);
+    else if (attempt.settled?.verdict === "never-ran") unwritten.push(attempt.number);
+    else expect.fail(`attempt ${attempt.number} ran, and its shepherd has written nothing`);
+  }
+  const none = unwritten.map((attempt) => expect.objectContaining({ attempt, kind: "none" }));
+  expect(missing).toEqual(none);
+  expect([...byBodies, ...gathered].sort((a, b) => a - b)).toEqual(kept.map(({ number }) => number));
   expect(asked).toHaveLength(1);
 
-  for (const { number, started, submitted } of attempts) {
+  for (const { number, started, submitted } of kept) {
     const record = await project.localRecord(number);
     const accounting = await accountOf(project, number);
     expect(accounting).toMatchObject({ scheduler: "local", final: true });
@@ -73,9 +82,9 @@ it("is put on file by the bodies above, the rest by who looks, and equals the sh
       memoryPeakIsLowerBound: record?.memoryPeakIsLowerBound,
     });
   }
-  // All is on file: nobody is asked again, and no settlement has changed.
-  expect(await gatherTask(world, project.task)).toEqual({ gathered: [], missing: [] });
-  expect(asked).toHaveLength(1);
+  // What is on file is not asked for again, and no settlement has changed.
+  expect(await gatherTask(world, project.task)).toEqual({ gathered: [], missing: none });
+  expect(asked.slice(1).flat()).toHaveLength(unwritten.length);
   expect(settlements()).toEqual(before);
 
   const place = { stintFolder: project.job.stintFolder, folder: project.files, user: "tester" };
@@ -87,7 +96,7 @@ it("is put on file by the bodies above, the rest by who looks, and equals the sh
   // A damaged one is as good as none. One that says otherwise is shown, and changes nothing.
   writeFileSync(join(project.attemptFolder(1), "accounting.json"), '{"version":1,');
   expect(await accountOf(project, 1)).toBeNull();
-  expect(await gatherAccounting(place, project.job)).toEqual({ gathered: [1], missing: [] });
+  expect(await gatherAccounting(place, project.job)).toEqual({ gathered: [1], missing: none });
   const path = join(project.attemptFolder(2), "accounting.json");
   writeFileSync(path, readFileSync(path, "utf8").replace('"COMPLETED"', '"TIMEOUT"'));
   expect(await accountConflictsOf(place, project.job)).toEqual([
