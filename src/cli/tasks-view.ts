@@ -2,10 +2,10 @@
 import type { ChainStatus } from "../chain/index.ts";
 import { expected } from "./status-view.ts";
 import { csv, type Terminal, table } from "./terminal.ts";
-import { invalidWhy, progressCell, span, stateText } from "./words.ts";
+import { invalidWhy, progressCell, ranText, stateText, waitedText } from "./words.ts";
 
 /** One line a task, in their order. */
-export function taskLines(tasks: readonly ChainStatus[], terminal: Terminal): readonly string[] {
+export function taskLines(tasks: readonly ChainStatus[], terminal: Pick<Terminal, "colour">): readonly string[] {
   return table(
     ["TASK", "STATE", "ATTEMPT", "PROGRESS", "RAN", "WAITED", "WHY"],
     tasks.map((task) => [
@@ -13,15 +13,14 @@ export function taskLines(tasks: readonly ChainStatus[], terminal: Terminal): re
       stateText(task, terminal),
       task.attempt === null ? "" : String(task.attempt),
       progressCell(task),
-      task.attempts === 0 ? "" : span(task.ranMs),
-      span(task.waitedMs),
+      task.attempts === 0 ? "" : ranText(task),
+      waitedText(task),
       [
-        task.reason,
-        invalidWhy(task.progress, task.reason),
+        [task.reason, invalidWhy(task.progress, task.reason)].filter((part) => part !== null).join("; "),
         expected(task.queue),
         task.advice === null || task.state === "over" ? null : `→ ${task.advice}`,
       ]
-        .filter((part) => part !== null)
+        .filter((part) => part !== null && part !== "")
         .join(" "),
     ]),
   );
@@ -41,11 +40,12 @@ export function taskCsv(tasks: readonly ChainStatus[]): string {
   ] as const;
   const more = ["windowEndAtMs", "ranMs", "waitedMs", "cpuMs", "ref", "reason"] as const;
   return csv(
-    [...keys, ...more, "progress"],
+    [...keys, ...more, "progress", "ranIsLowerBound"],
     tasks.map((task) => [
       ...keys.map((key) => task[key]),
       ...more.map((key) => task[key]),
       "value" in task.progress ? task.progress.value : null,
+      task.ranIsLowerBound,
     ]),
   );
 }

@@ -59,7 +59,7 @@ export const jobSettings = {
     flags: ["--parallel"],
     help: "so many tasks at a time",
     default: null,
-    defaultWords: "all",
+    defaultWords: "local: one for each CPU; slurm: all",
     group: "job",
   }),
   cwd: setting({

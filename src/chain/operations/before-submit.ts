@@ -106,6 +106,8 @@ export function settingsNotice(project: Project, there: JobOnFile, now: JobSpec,
 
 /** `killWaitMs` → `kill-wait`, as it is written as an option. */
 function settingWord(key: string): string {
+  // Which tasks there are is the job's purpose; how many run at a time is a setting.
+  if (key === "tasks") return "parallel";
   return key.replace(/Ms$/, "").replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 

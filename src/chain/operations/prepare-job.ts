@@ -20,6 +20,7 @@ import { jobSource, usage, usageError } from "./job-source.ts";
 import { parentHere } from "./parent-job.ts";
 import { currentUser, type Where } from "./project.ts";
 import { findRuntime, type RuntimeBundle } from "./runtime-bundle.ts";
+import { withTasksAtATime } from "./tasks-at-a-time.ts";
 
 export interface PrepareInput extends Where {
   /** The words behind `run` or `submit`. */
@@ -91,7 +92,7 @@ export async function prepareJob(input: PrepareInput): Promise<PreparedJob> {
   // A job for Slurm itself asks nobody here.
   const around = resolution.spec.scheduler === "local" ? await allocationHere(input.environment) : null;
   const parent = parentHere(input);
-  const bounded = withAllocation(resolution.spec, resolution.origins, around);
+  const bounded = withTasksAtATime(withAllocation(resolution.spec, resolution.origins, around));
   const notices = [
     ...(source.kind === "batch" ? source.notices : []),
     ...resolution.notices,

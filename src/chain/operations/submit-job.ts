@@ -218,7 +218,7 @@ async function ensureReady(
   // All of them at once: another's checkpoint is refused before anything runs. What is over needs none.
   const open = tasks.filter((one) => !isAtRest(one));
   for (const [at, { task, spec }] of open.entries()) {
-    await claimCheckpoint(project, task, spec, home, { takenBy });
+    await claimCheckpoint(project, task, spec, home, { takenBy, isOneOfMany: at + 1 < open.length });
     onClaimed?.(at + 1, open.length);
   }
   return home;
