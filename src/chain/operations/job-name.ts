@@ -17,10 +17,13 @@ export interface Target {
 
 /**
  * The job that `text` names, which must be there. `last` is the newest submitted one. Throws StintError `usage` for what
- * cannot be a name and `no-such-job` with the nearest names.
+ * cannot be a name, or names one task of several, and `no-such-job` with the nearest names.
  */
 export async function findJob(project: Project, text: string): Promise<JobPlace> {
-  return (await findTarget(project, text)).place;
+  const { place, task } = await findTarget(project, text);
+  if (task === null) return place;
+  const name = shortName(project, place.id);
+  throw new StintError("usage", `${name}/${task} is one task of ${name}, and this is about whole jobs: name ${name}`);
 }
 
 /** The same with the task, as in `sim/7` or `last/7`. */

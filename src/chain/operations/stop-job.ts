@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { RECORD_VERSION, refOf, stopInForce } from "../../core/index.ts";
 import { checkHome, createStop, type JobPlace, readStops } from "../../journal/index.ts";
-import { advance } from "../advance.ts";
+import { advance, advanceJob } from "../advance.ts";
 import { reservePath, withReserve } from "../reserve.ts";
 import type { World } from "../world.ts";
 import type { ChainStatus } from "./chain-status.ts";
@@ -37,6 +37,8 @@ export type StopResult =
 /** Beyond the time that the body itself has for TERM and KILL, the scheduler is asked to end the attempt. */
 const BODY_SLACK_MS = 15_000;
 const LONGEST_PAUSE_MS = 1_000;
+/** Nobody waits longer for tasks to begin than that: who ends one of them begins the rest. */
+const BEGIN_MS = 10_000;
 
 /**
  * Stops a job, or one task of it. Throws StintError `not-owner`, `copied`, `record`. A wish that is on file is never taken back by an error:
@@ -108,6 +110,8 @@ async function endJob(given: Project, place: JobPlace, index: number | null, req
     if (over) break;
   }
   const rests = over && (index === null || (await tasksOf(project, place, null)).every(isAtRest));
+  // One that had not begun was in the way of others, and nothing of it ends now.
+  if (over && index !== null && !rests) await advanceJob(world, place, { withinMs: BEGIN_MS });
   if (rests) await endSubmitters(world, place, first.jobSpec, { wait: request.wait ?? request.kind === "cancel" });
   return over;
 }
