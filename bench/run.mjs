@@ -8,6 +8,8 @@ import { clockDrift } from "./figures.mjs";
 import { handOver } from "./hand-over.mjs";
 import { ownProcesses } from "./own-processes.mjs";
 import { printTable } from "./print-table.mjs";
+import { slurmChain } from "./slurm-chain.mjs";
+import { slurmMany } from "./slurm-many.mjs";
 import { openStand } from "./stand.mjs";
 import { startUp } from "./start-up.mjs";
 import { statusOfMany } from "./status-of-many.mjs";
@@ -20,6 +22,8 @@ const MEASURES = {
   "start-up": startUp,
   submit: submitToStart,
   status: statusOfMany,
+  slurm: slurmChain,
+  "slurm-many": slurmMany,
 };
 
 const USAGE = `usage: npm run bench -- [--json] [--only NAME,…] [--rounds N] [--keep]

@@ -103,14 +103,14 @@ export function timed(program, args, cwd) {
   return { ms: wall * 1000, cpuMs: (user + system) * 1000 };
 }
 
-/** Asks again every 50 ms until the answer is neither null nor false. */
-export async function eventually(what, ask, withinMs = 60_000) {
+/** Asks again every 50 ms, or what is given, until the answer is neither null nor false. */
+export async function eventually(what, ask, withinMs = 60_000, everyMs = 50) {
   const endMs = performance.now() + withinMs;
   for (;;) {
     const answer = ask();
     if (answer !== null && answer !== false) return answer;
     if (performance.now() > endMs) throw new Error(`waited in vain for ${what}`);
-    await sleep(50);
+    await sleep(everyMs);
   }
 }
 

@@ -110,13 +110,17 @@ test.each([
 
 test("without a terminal a back-off is told once, with its end", async () => {
   const project = newProject();
-  const slow = ["--backoff-first", "3s", "--backoff-max", "3s", "--checkpoint", "s.txt", "--total", "2"];
+  const slow = ["--backoff-first", "60s", "--backoff-max", "60s", "--checkpoint", "s.txt", "--total", "2"];
   // Saves one step, then fails: it is tried again, after a while.
   const step = "n=$(cat s.txt 2>/dev/null || echo 0); echo $((n + 1)) > s.txt; exit 1";
-  const { stderr } = await project.stint(["run", ...QUICK, ...slow, "--name", "sim", "--", "bash", "-c", step]);
+  const run = project.start(["run", ...QUICK, ...slow, "--name", "sim", "--", "bash", "-c", step]);
+  await run.shows("(back-off)");
+  // What looks again every fraction of a second has looked again by the time that this has happened.
+  expect((await project.stint(["cancel", "sim"])).status).toBe(0);
+  const { stderr } = await run.ended;
   const told = stderr.split("\n").filter((line) => line.includes("(back-off)"));
   expect(told, stderr).toHaveLength(1);
-  expect(told[0]).toMatch(/begins in \d s \(back-off\), at \d{4}-/);
+  expect(told[0]).toMatch(/begins in \d+ s \(back-off\), at \d{4}-/);
 });
 
 test("an unknown command's help points to the list", async () => {

@@ -201,14 +201,20 @@ function queuedState(attempt: AttemptRecords, job: JobOnFile, input: StateInput,
   const seen = input.seen.get(ref);
   if (seen?.kind === "unreachable") return waits(number, silence(number, seen.error), false);
   if (seen?.kind !== "active") return null;
-  const begin = claim?.notBeforeMs ?? null;
-  if (seen.phase === "pending" && begin !== null && begin > input.nowMs)
+  const begin = Math.max(claim?.notBeforeMs ?? 0, backoffEndOf(job));
+  if (seen.phase === "pending" && begin > input.nowMs)
     return waiting(`attempt ${number} begins in ${Math.ceil((begin - input.nowMs) / 1000)} s (back-off)`);
   const place = seen.phase === "pending" ? inQueue(number, seen, input.nowMs) : null;
   if (place !== null) return { ...waiting(queueReason(place)), advice: queueAdvice(place, name) };
   const reason = seen.reason === null ? "" : ` (${seen.reason})`;
   if (seen.phase !== "pending") return waiting(`attempt ${number} is starting`);
   return waiting(`attempt ${number} is queued${reason}`);
+}
+
+/** A successor that was queued before its predecessor failed waits for this too; 0: for none. */
+function backoffEndOf({ state: { settled } }: JobOnFile): number {
+  const decision = settled?.record.decision;
+  return decision?.kind === "retry" ? decision.notBeforeMs : 0;
 }
 
 /** What an unreachable answer says where the scheduler was left alone on purpose. */

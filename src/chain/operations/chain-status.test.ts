@@ -184,6 +184,16 @@ describe("an attempt in the queue", () => {
     expect(waits(null).reason).toBe("attempt 1 is queued: the scheduler has not looked at it yet");
   });
 
+  test("that was queued before its predecessor failed waits for the back-off too, until it is over", () => {
+    const pending = { kind: "active", phase: "pending", reason: null, limitEndAtMs: null } as const;
+    const lastRan = settled({ kind: "retry", notBeforeMs: 1_060_000 });
+    const behind = { ...queued.state.open[0], number: 2 } as AttemptRecords;
+    const lookAt = (nowMs: number) =>
+      look(job({ state: { settled: lastRan, open: [behind] }, lastRan }), { seen: new Map([[ref, pending]]), nowMs });
+    expect(lookAt(1_000_500).reason).toBe("attempt 2 begins in 60 s (back-off)");
+    expect(lookAt(1_060_000).reason).toContain("attempt 2 is queued");
+  });
+
   test("shows an unknown reason as it is", () => {
     expect(waits("NewReason, on n1")).toMatchObject({
       reason: "attempt 1 is queued (NewReason, on n1)",
