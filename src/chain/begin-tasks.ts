@@ -54,6 +54,7 @@ export async function beginTasks(
   const endMs = world.clock.monotonicMs() + (options.withinMs ?? Number.POSITIVE_INFINITY);
   const isOver = (): boolean => options.signal?.aborted === true || world.clock.monotonicMs() >= endMs;
   let moved = 0;
+  const ended = new Set<number>();
   for (;;) {
     const spec = (await readSpec(world.folder, job))?.revision.spec ?? null;
     if (spec === null || (spec.tasks ?? null) === null) return { moved, refused: null, left: 0 };
@@ -73,8 +74,10 @@ export async function beginTasks(
         if (error !== null) return { moved, refused: { task, attempt: outcome.attempt, error }, left: due.length - at };
       } else moved += 1;
       options.onMoved?.(at + 1, due.length);
-      // Its slot is free again.
-      if (outcome.kind === "over" || outcome.kind === "held") again = true;
+      if (outcome.kind !== "over" && outcome.kind !== "held") continue;
+      // Its slot is free again. What is due although it was over before is a matter for whoever looks next.
+      if (!ended.has(task.index)) again = true;
+      ended.add(task.index);
     }
     if (!again) return { moved, refused: null, left: 0 };
   }

@@ -118,7 +118,7 @@ class Life {
   #says = "begins";
   #trouble = "";
   #begun: readonly TaskPlace[] = [];
-  #resting = 0;
+  #resting: ReadonlySet<number> = new Set();
   #scannedMs = Number.NEGATIVE_INFINITY;
 
   constructor(ports: SubmitterPorts) {
@@ -157,13 +157,16 @@ class Life {
     const { begun, mayBeOver } = await this.#tasks(spec);
     if (begun.length > 1) await this.#askForAll(begun);
     const outcomes: Outcome[] = [];
+    const resting = new Set<number>();
     for (const task of begun) {
       // TERM comes shortly before KILL.
       if (isAsked()) return "asked";
-      outcomes.push(await this.#move(task, specForTask(spec, task.index)));
+      const outcome = await this.#move(task, specForTask(spec, task.index));
+      outcomes.push(outcome);
+      if (isAtRest(outcome)) resting.add(task.index);
     }
     this.#says = saysOf(outcomes);
-    const isNew = this.#restsAnew(outcomes) && hasSeveral(spec);
+    const isNew = this.#restsAnew(resting) && hasSeveral(spec);
     const isOver = outcomes.every(isAtRest) && mayBeOver && !isNew;
     const act = await this.#act(isOver, marginMs, limitMs);
     if (act.do === "leave") return act.reason;
@@ -224,9 +227,8 @@ class Life {
   }
 
   /** Whether one has come to rest in this round: it has freed its slot. */
-  #restsAnew(outcomes: readonly Outcome[]): boolean {
-    const resting = outcomes.filter(isAtRest).length;
-    const isNew = resting > this.#resting;
+  #restsAnew(resting: ReadonlySet<number>): boolean {
+    const isNew = [...resting].some((index) => !this.#resting.has(index));
     this.#resting = resting;
     if (isNew) this.#scannedMs = Number.NEGATIVE_INFINITY;
     return isNew;
