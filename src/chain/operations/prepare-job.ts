@@ -92,7 +92,8 @@ export async function prepareJob(input: PrepareInput): Promise<PreparedJob> {
   // A job for Slurm itself asks nobody here.
   const around = resolution.spec.scheduler === "local" ? await allocationHere(input.environment) : null;
   const parent = parentHere(input);
-  const bounded = withTasksAtATime(withAllocation(resolution.spec, resolution.origins, around));
+  const bounded = withAllocation(resolution.spec, resolution.origins, around);
+  const spec = withTasksAtATime(bounded.spec);
   const notices = [
     ...(source.kind === "batch" ? source.notices : []),
     ...resolution.notices,
@@ -102,8 +103,8 @@ export async function prepareJob(input: PrepareInput): Promise<PreparedJob> {
     ...(parent.kind === "lost" ? [`${parent.why}: this is submitted as a job of its own, not as a child`] : []),
   ];
   return {
-    job: parent.kind === "parent" ? `${parent.place.id}/${bounded.spec.name}` : resolution.job,
-    spec: bounded.spec,
+    job: parent.kind === "parent" ? `${parent.place.id}/${spec.name}` : resolution.job,
+    spec,
     origins: bounded.origins,
     notices,
     warnings: [...(source.kind === "batch" ? source.warnings : []), ...resolution.warnings],

@@ -121,6 +121,7 @@ export async function submitJob(request: SubmitRequest): Promise<SubmitResult> {
   if (done !== null) return done;
   const takenBy = request.takeCheckpoint === true ? personHere(project) : null;
   await requireFreeCheckpoint(project, place, spec, takenBy);
+  await requireKnownIndices(spec, request.environment);
   if (request.dryRun === true)
     return {
       kind: "dry-run",
@@ -132,7 +133,6 @@ export async function submitJob(request: SubmitRequest): Promise<SubmitResult> {
       submitter: firstSubmitter(place, spec),
     };
   requireTimeLeft(project, place, spec, NO_SAVES);
-  await requireKnownIndices(spec, request.environment);
   if (await isGivenUp(request)) return { kind: "given-up", job: place.id };
   await project.folder.makeFolder(project.stintFolder);
   await rememberProject(request, project.stintFolder);

@@ -5,7 +5,7 @@ import { advance } from "../advance.ts";
 import type { ChainStatus } from "./chain-status.ts";
 import { type DriverSign, putUpSign } from "./driver-record.ts";
 import { StintError } from "./errors.ts";
-import { shortName } from "./job-name.ts";
+import { targetName } from "./job-name.ts";
 import { isAtRest, readJob, readJobTasks } from "./job-on-file.ts";
 import { worldOf } from "./job-world.ts";
 import { ownerUid, type Project } from "./project.ts";
@@ -84,6 +84,8 @@ async function attend(
 /** What waits for a slot has its movers: whoever ends another task. */
 function needsDriver({ state, task, mover, attempt }: ChainStatus): boolean {
   if (state === "running" || state === "over") return false;
+  // One that is held has given its slot away, and is a person's affair.
+  if (task !== null && state === "held") return false;
   return task === null || state !== "waiting" || (!mover && attempt !== null);
 }
 
@@ -101,7 +103,7 @@ export async function waitForJob(project: Project, place: JobPlace, options: Wai
     if (!isAtEnd(status) && realClock.monotonicMs() >= endAtMs)
       throw new StintError(
         "not-finished",
-        `${shortName(project, place.id)} is not finished: ${status.reason ?? status.state}`,
+        `${targetName(project, { place, task: options.task ?? null })} is not finished: ${status.reason ?? status.state}`,
       );
   }
   return last ?? chainStatus(project, place, options.task ?? null);

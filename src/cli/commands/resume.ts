@@ -22,6 +22,7 @@ export const command: CliCommand = {
   summary: "Lets a held, stopped, drained or stranded job go on, with changed settings where given.",
   details: [
     "The budgets for failures, stalls and attempts without progress begin anew. A finished job stays finished.",
+    "Changed settings are those of the whole job, also where one task is named.",
     "--quarantine is for a checkpoint that makes every attempt fail: of files that --progress files:… counts the newest generation is set aside, so that the one before is gone on from; of a single checkpoint all of it, so that the work begins anew. It is moved into a hidden folder beside it; what brings it back is printed.",
     "A checkpoint that is invalid, or gone although progress was made, is never started on: mend it or put it back, set it aside with --quarantine, or say --as-it-is, and your program makes of it what it can. --all leaves such a job as it is, and names it.",
     "Exit status: 0 it goes on (or was finished), 1 it does not, 2 its checkpoint cannot be used, 4 the scheduler cannot be asked, 5 its checkpoint or folder belongs to another, 75 nobody moves it yet.",
