@@ -9,7 +9,19 @@ const { version } = JSON.parse(readFileSync(new URL("package.json", import.meta.
 const env = { XDG_STATE_HOME: mkdtempSync(join(tmpdir(), "stint-state-")) };
 const define = { __STINT_VERSION__: JSON.stringify(version) };
 
-const LONG_CLUSTER_TESTS = ["submitter", "attached", "children", "status-doctor"];
+const LONG_CLUSTER_TESTS = [
+  "attached",
+  "children",
+  "controller-away",
+  "controller-lost",
+  "ends",
+  "ends-preemption",
+  "names",
+  "status-doctor",
+  "submit-refused",
+  "submitter",
+  "unproved",
+];
 
 // Unit tests stand beside their source and touch neither processes nor the network; everything that starts real
 // processes is under test/ and gets a process and generous time of its own.
@@ -38,6 +50,8 @@ export default defineConfig({
         test: {
           name: "cluster",
           env,
+          // Chains mostly wait: many at once cost little more than one.
+          maxConcurrency: 16,
           include: ["test/cluster/**/*.test.ts"],
           // Minutes each: with --full (scripts/test.mjs says so).
           exclude:

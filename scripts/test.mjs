@@ -53,7 +53,9 @@ function run(project, env) {
 
 function runCluster() {
   if (environment.STINT_FULL === undefined)
-    console.log("\ntest: long cluster tests (submitter, attached, children, status and doctor) left out: give --full");
+    console.log(
+      "\ntest: long cluster tests (submitter, attached, children, status and doctor, rare ends, outages, refusals, names) left out: give --full",
+    );
   const whyNot = whyNoCluster();
   if (whyNot !== null) {
     console.log(`\ntest: cluster left out: ${whyNot}`);

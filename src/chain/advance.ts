@@ -24,6 +24,7 @@ import {
   type View,
   type Watch,
   type WithdrawReason,
+  waitsAsWished,
 } from "../core/index.ts";
 import {
   attemptPlace,
@@ -35,8 +36,9 @@ import {
   readTask,
   type TaskPlace,
 } from "../journal/index.ts";
-import { isOrphaned } from "../schedulers/index.ts";
+import { isOrphaned, type JobIdentity } from "../schedulers/index.ts";
 import { type BeginOptions, type BeginResult, beginTasks, findSlot, type Slot, stands } from "./begin-tasks.ts";
+import { identitiesOf } from "./job-identity.ts";
 import { readRuntimeFault } from "./runtime-fault.ts";
 import { adopt, submitAttempt } from "./submit-attempt.ts";
 import type { World } from "./world.ts";
@@ -216,6 +218,7 @@ async function look(
     ahead: options.ahead ?? spec.ahead,
     me: options.me ?? null,
     topUp: options.topUp ?? false,
+    waitsAsWished: waitsAsWished(spec, { settled, open }),
     claims: options.claims ?? mayClaim(spec, options),
     seen: round.seen,
     found: round.found,
@@ -356,15 +359,19 @@ export async function withdraw(
 }
 
 /** Looking ends nothing; whoever moves the chain first ends what the death of an attempt's processes has left behind. */
-async function observeAndEndOrphans(world: World, refs: readonly Ref[]): Promise<ReadonlyMap<Ref, Seen>> {
-  const answers = await world.scheduler.observe(refs);
+async function observeAndEndOrphans(
+  world: World,
+  refs: readonly Ref[],
+  identities: ReadonlyMap<Ref, JobIdentity>,
+): Promise<ReadonlyMap<Ref, Seen>> {
+  const answers = await world.scheduler.observe(refs, identities);
   const orphaned = refs.filter((ref) => isOrphaned(answers.get(ref)));
   if (orphaned.length === 0) return answers;
   for (const ref of orphaned) {
     world.log(`ends what is left of ${ref}`);
     await world.scheduler.kill(ref);
   }
-  return new Map([...answers, ...(await world.scheduler.observe(orphaned))]);
+  return new Map([...answers, ...(await world.scheduler.observe(orphaned, identities))]);
 }
 
 const NO_WATCH = { doubt: null, silentSinceMs: null, answeringSinceMs: null, heartbeat: null };
@@ -376,7 +383,7 @@ async function askScheduler(
   refs: readonly Ref[],
   round: Round,
 ): Promise<void> {
-  const answers = await observeAndEndOrphans(world, refs);
+  const answers = await observeAndEndOrphans(world, refs, identitiesOf(task, view.open));
   const nowMonotonicMs = world.clock.monotonicMs();
   for (const ref of refs) {
     const seen = answers.get(ref) ?? { kind: "unreachable", error: "the scheduler's answer doesn't name it" };

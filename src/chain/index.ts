@@ -2,6 +2,7 @@
 export { type AdvanceOptions, advance, advanceJob, withdraw } from "./advance.ts";
 export { type BeginOptions, type BeginResult, begunTasks, tasksTogether } from "./begin-tasks.ts";
 export { type GatherOptions, type GatherResult, gatherTask, type MissingAccount } from "./gather-task.ts";
+export { identitiesOf } from "./job-identity.ts";
 export { APPLICATION_FILE, type ApplicationRecord, localAttempts, markOf } from "./local-attempts.ts";
 export { type OpenOptions, openWorld } from "./open-world.ts";
 export { type AttemptAccount, type AttemptRow, attemptTable } from "./operations/attempt-table.ts";

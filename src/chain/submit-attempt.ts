@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import {
   type Claim,
+  hasNotBegun,
   type JobSpec,
   RECORD_VERSION,
   type Ref,
@@ -46,6 +47,11 @@ export async function submitAttempt(
   }
 }
 
+/** Of an attempt or a submitter: what its job was submitted with, and is known by. */
+export function scriptPath({ folder }: { readonly folder: string }): string {
+  return join(folder, "script.sh");
+}
+
 async function hand(world: World, place: AttemptPlace, spec: JobSpec, view: View): Promise<void> {
   const accepted = world.memory.accepted.get(place.folder);
   if (accepted !== undefined) return putOnFile(world, place, accepted);
@@ -59,7 +65,7 @@ async function hand(world: World, place: AttemptPlace, spec: JobSpec, view: View
     world.memory.refusals.set(place.folder, { error, transient: true, count: before?.count ?? 0, againAtMs });
     return;
   }
-  const script = join(place.folder, "script.sh");
+  const script = scriptPath(place);
   await world.folder.replace(script, world.script(place, spec));
   const claim = view.open.find((a) => a.number === place.number)?.claim ?? null;
   const answer = await world.scheduler.submit({
@@ -101,7 +107,7 @@ async function putOnFile(world: World, place: AttemptPlace, job: Parameters<type
 function notBefore(claim: Claim | null, spec: JobSpec, view: View, nowMs: number): number | null {
   const decided = claim?.notBeforeMs ?? null;
   const waited = decided === null ? null : Math.min(decided, nowMs + spec.backoffMaxMs);
-  const wished = nothingRan(view) ? (spec.untilFirstRun?.beginAtMs ?? null) : null;
+  const wished = hasNotBegun(view) ? (spec.untilFirstRun?.beginAtMs ?? null) : null;
   return waited === null || wished === null ? (waited ?? wished) : Math.max(waited, wished);
 }
 
@@ -113,7 +119,7 @@ async function beginning(
   view: View,
 ): Promise<Pick<Submission, "dependency" | "hold">> {
   const wishes = spec.untilFirstRun;
-  if (wishes === undefined || !nothingRan(view)) return {};
+  if (wishes === undefined || !hasNotBegun(view)) return {};
   // Released once is released: a successor, what is submitted in place of a job, or a task that begins behind one which has run,
   // does not wait for another word. What it depends on counts for each task: it may be the element of an array with its index.
   const isFirstJob = view.settled?.record.evidence.ref == null && view.open.every((a) => a.number >= place.number);
@@ -123,13 +129,8 @@ async function beginning(
 
 async function anotherRan(world: World, { job, index }: TaskPlace, { tasks }: JobSpec): Promise<boolean> {
   for (const other of taskIndices(tasks))
-    if (other !== index && !nothingRan(await readTask(world.folder, taskPlace(job, other)))) return true;
+    if (other !== index && !hasNotBegun(await readTask(world.folder, taskPlace(job, other)))) return true;
   return false;
-}
-
-/** No job of the chain has begun: where one has, the scheduler has seen the wishes met. */
-function nothingRan({ settled, open }: Pick<View, "settled" | "open">): boolean {
-  return (settled?.record.carry.attempts ?? 0) === 0 && open.every(({ started }) => started === null);
 }
 
 /** Nodes where the last attempts could not start their runner are excluded beside those that the user has excluded. */
@@ -149,7 +150,7 @@ function refuse(world: World, place: AttemptPlace, error: string, transient: boo
 
 /** Looks for a job with the attempt's script and puts it on file. */
 export async function adopt(world: World, place: AttemptPlace): Promise<"none" | "unreachable" | "adopted"> {
-  const found = await world.scheduler.find(join(place.folder, "script.sh"));
+  const found = await world.scheduler.find(scriptPath(place));
   if (found === "none" || found === "unreachable") return found;
   await recordSubmitted(world, place, found, "adopted");
   return "adopted";

@@ -31,7 +31,9 @@ import {
   stopsFor,
   submitterPlace,
 } from "../journal/index.ts";
+import { stillOwn, submitterIdentities } from "./job-identity.ts";
 import { submitterScriptFor } from "./open-world.ts";
+import { scriptPath } from "./submit-attempt.ts";
 import type { World } from "./world.ts";
 
 export interface EnsureOptions {
@@ -86,10 +88,12 @@ export async function ensureSubmitter(world: World, job: JobPlace, options: Ensu
           ? { kind: "waiting", number: step.number, why: step.why, lookAgainMs: step.lookAgainMs }
           : { kind: "refused", ...refusal, lookAgainMs: step.lookAgainMs };
       }
-      case "ask":
-        for (const [ref, answer] of await world.scheduler.observe(step.refs)) seen.set(ref, answer);
+      case "ask": {
+        const identities = submitterIdentities(job, submitters);
+        for (const [ref, answer] of await world.scheduler.observe(step.refs, identities)) seen.set(ref, answer);
         for (const ref of step.refs) if (!seen.has(ref)) seen.set(ref, { kind: "unreachable", error: "no answer" });
         break;
+      }
       case "find":
         found.set(step.number, await adopt(world, submitterPlace(job, step.number)));
         break;
@@ -141,7 +145,7 @@ export async function withdrawSubmitters(world: World, job: JobPlace, except: nu
     ({ number, claim, started, ended }) => number !== except && claim !== null && started === null && ended === null,
   );
   for (const { number } of queued) await endSubmitter(world, submitterPlace(job, number), "withdrawn");
-  const refs = queued.map(submitterRef).filter((ref) => ref !== null);
+  const refs = await stillOwn(world, submitterIdentities(job, queued));
   if (refs.length === 0) return;
   world.log(`cancel ${refs.join(" ")}: the chain needs no submitter any more`);
   await world.scheduler.withdraw(refs);
@@ -237,7 +241,7 @@ async function submit(
   try {
     const accepted = memory.accepted.get(place.folder);
     if (accepted !== undefined) return await putOnFile(world, place, accepted);
-    const script = join(place.folder, "script.sh");
+    const script = scriptPath(place);
     await world.folder.replace(script, submitterScriptFor(place, spec));
     // One at a time by the queue, too: a successor waits for the end of who hands over to it.
     const own = submitters.find(({ number }) => number === me);
@@ -283,7 +287,7 @@ async function putOnFile(
 
 /** Looks for a job with the submitter's script and puts it on file. */
 async function adopt(world: World, place: SubmitterPlace): Promise<"none" | "unreachable" | "adopted"> {
-  const found = await world.scheduler.find(join(place.folder, "script.sh"));
+  const found = await world.scheduler.find(scriptPath(place));
   if (found === "none" || found === "unreachable") return found;
   await recordSubmitterJob(world, place, found, "adopted");
   return "adopted";

@@ -229,7 +229,7 @@ export function whyOwned(
   const own = `/${viewer.user}/`;
   const task = owner.taskId.startsWith(own) ? owner.taskId.slice(own.length) : owner.taskId;
   const job = task.replace(/\/\d+$/, "");
-  const home = /^(.*)\/jobs\//.exec(owner.jobFolder)?.[1] ?? viewer.stintFolder;
+  const home = /^(.*)\/jobs\//s.exec(owner.jobFolder)?.[1] ?? viewer.stintFolder;
   const elsewhere = home !== viewer.stintFolder;
   const look = `${elsewhere ? `STINT_DIR=${quoteCommand([home])} ` : ""}stint status ${quoteShell(job)}`;
   const who = `checkpoint ${owner.checkpoint} belongs to task ${task} (${owner.jobFolder})`;

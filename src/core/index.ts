@@ -4,6 +4,7 @@ export { type AccountTotals, accountConflicts, accountTotals } from "./account.t
 export { type AllocationHere, allocationEndText, isWorthStarting, limitWithin } from "./allocation-bound.ts";
 export { EMPTY_CARRY } from "./decision.ts";
 export { definedVariables } from "./environment.ts";
+export { hasNotBegun, waitsAsWished } from "./first-run.ts";
 export {
   formatJobId,
   type JobId,
@@ -64,7 +65,16 @@ export {
   type WithdrawReason,
 } from "./records.ts";
 export { lastElapsedMs } from "./samples.ts";
-export type { Absent, Active, Over, QueuePlace, Seen, Unreachable } from "./seen.ts";
+export {
+  type Absent,
+  type Active,
+  NEVER_MET,
+  neverStarts,
+  type Over,
+  type QueuePlace,
+  type Seen,
+  type Unreachable,
+} from "./seen.ts";
 export { formatBytes, formatSlurmMemory, type ParsedMemory, parseMemory } from "./size.ts";
 export { isNothing, mayBegin, type TaskPhase, taskPhase } from "./slots.ts";
 export {

@@ -150,6 +150,8 @@ export interface Exited extends Created {
   readonly memoryPeakBytes: number | null;
   /** A sampled peak is a lower bound. */
   readonly memoryPeakIsLowerBound: boolean;
+  /** Processes of the attempt that the kernel has killed for want of memory; null or absent: nobody counts them. */
+  readonly oomKills?: number | null;
   /** Members of the attempt that nothing could end. */
   readonly survivors: readonly number[];
 }

@@ -58,4 +58,12 @@ export interface Over {
   readonly trustedBy?: string;
 }
 
+/** Slurm's reason for a job whose dependency can never be met. */
+export const NEVER_MET = "DependencyNeverSatisfied";
+
+/** A queued job that Slurm will never start and, without a site's setting, never takes out of the queue either. */
+export function neverStarts(seen: Seen): boolean {
+  return seen.kind === "active" && seen.phase === "pending" && seen.reason === NEVER_MET;
+}
+
 export type Seen = Unreachable | Absent | Active | Over;

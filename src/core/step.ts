@@ -21,7 +21,7 @@ import type {
   Verdict,
   WithdrawReason,
 } from "./records.ts";
-import type { Seen } from "./seen.ts";
+import { neverStarts, type Seen } from "./seen.ts";
 import { isResumed, type Stops, standingDecision, stopInForce, stopNumber } from "./stops.ts";
 import { judge } from "./verdict.ts";
 
@@ -44,6 +44,8 @@ export interface View {
   readonly topUp: boolean;
   /** Whether the caller may claim the next attempt. In mode submitter a body may not: it settles, and the submitter claims. */
   readonly claims: boolean;
+  /** What is queued waits for a dependency of the user's own. */
+  readonly waitsAsWished: boolean;
   /** Answers of this round, by ref; a missing one has not been asked for. */
   readonly seen: ReadonlyMap<Ref, Seen>;
   /** Answers of this round on scripts of claims without a job, by attempt. */
@@ -290,7 +292,13 @@ function visitQueued(a: AttemptRecords, view: View, survey: Survey): Step | null
     return null;
   }
   // A body that waits for its turn doesn't wait for queued ones below it: they are passed over.
-  if (view.me !== null && a.number < view.me && a.started === null) return withdraw("not-needed", "passed over");
+  if (view.me !== null && a.number < view.me && a.started === null) {
+    // Unless its owner has taken it back: that was meant for the chain.
+    const below = seenOf(a, view);
+    if (below === undefined && refOf(a) !== null) return ask(view);
+    if (below !== undefined && isCancelledByOwner(below, view)) return withdraw("cancelled-by-owner", textOf(below));
+    return withdraw("not-needed", "passed over");
+  }
   const ref = refOf(a);
   if (ref === null) return visitClaimed(a, view, survey, withdraw);
   // The body knows that its own successors are queued; asking the scheduler about them would be a call for nothing.
@@ -302,15 +310,17 @@ function visitQueued(a: AttemptRecords, view: View, survey: Survey): Step | null
   if (seen === undefined) return ask(view);
   switch (seen.kind) {
     case "active":
+      // Another job in its place is no help where it would wait for the same: then a person is told.
+      if (neverStarts(seen) && !view.waitsAsWished)
+        return withdraw("job-gone", "its dependency can never be satisfied");
+      survey.living.push(a.number);
+      return null;
     case "unreachable":
       survey.living.push(a.number);
       return null;
     case "over":
       if (!seen.final) return wait(survey, a.number, `state ${seen.state} is not final yet`, null, view);
-      // Every cancel of ours is on file before it is done: this one was the owner's own.
-      if (seen.state === "CANCELLED" && seen.cancelledByUid === view.policy.ownerUid)
-        return withdraw("cancelled-by-owner", seen.text);
-      return withdraw("job-gone", seen.text);
+      return withdraw(isCancelledByOwner(seen, view) ? "cancelled-by-owner" : "job-gone", seen.text);
     case "absent": {
       const doubt = view.watches.get(a.number)?.doubt ?? null;
       const stands = doubt === null ? 0 : doubt.lastMs - doubt.sinceMs;
@@ -321,6 +331,15 @@ function visitQueued(a: AttemptRecords, view: View, survey: Survey): Step | null
       return wait(survey, a.number, "its job is unknown to the scheduler: looking twice", left, view);
     }
   }
+}
+
+/** Every cancel of ours is on file before it is done: this one was the owner's own. */
+function isCancelledByOwner(seen: Seen, { policy }: View): boolean {
+  return seen.kind === "over" && seen.final && seen.state === "CANCELLED" && seen.cancelledByUid === policy.ownerUid;
+}
+
+function textOf(seen: Seen): string {
+  return seen.kind === "over" ? seen.text : seen.kind;
 }
 
 /** A claim without a job: its claimer submits it, or it is adopted by its script, or withdrawn. */

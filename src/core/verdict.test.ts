@@ -163,6 +163,18 @@ describe("the application's own testimony", () => {
       "stalled",
     ],
     ["exit 1 after our TERM is judged by progress", { ...window, exitCode: 1 }, grew, {}, "window-ended"],
+    ["exit 137 with a kill for want of memory", { exitCode: 137, oomKills: 1 }, grew, {}, "out-of-memory"],
+    ["exit 0 although a worker was killed for it", { oomKills: 1 }, none, { total: null }, "out-of-memory"],
+    ["killed for it itself", { exitCode: null, signal: "SIGKILL", oomKills: 1 }, grew, {}, "out-of-memory"],
+    ["saved although a worker was killed for it", { exitCode: 99, oomKills: 2 }, grew, {}, "checkpointed"],
+    [
+      "total reached although a worker was killed for it",
+      { oomKills: 1 },
+      { state: "above", value: 500 },
+      {},
+      "completed",
+    ],
+    ["its window's end, with an earlier kill", { ...window, exitCode: 1, oomKills: 1 }, grew, {}, "window-ended"],
     ["its own crash", { exitCode: null, signal: "SIGSEGV" }, grew, {}, "failed"],
     ["total reached whatever the exit status", { exitCode: 3 }, { state: "above", value: 500 }, {}, "completed"],
     [

@@ -64,7 +64,8 @@ const OWN_FAULTS = new Set(["SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", 
 export function causeKnown(exited: Exited): boolean {
   if (exited.by === "guardian") return false;
   if (exited.endedBy === "scheduler" || exited.endedBy === "unknown") return false;
-  if (exited.endedBy === "application" && exited.signal !== null) return OWN_FAULTS.has(exited.signal);
+  if (exited.endedBy === "application" && exited.signal !== null)
+    return OWN_FAULTS.has(exited.signal) || (exited.signal === "SIGKILL" && lackedMemory(exited));
   return true;
 }
 
@@ -82,6 +83,9 @@ function judgeTestimony(exited: Exited, facts: Facts, policy: Policy): Judgement
   if (exitCode !== null && policy.savedExitCodes.includes(exitCode))
     return judged("checkpointed", `exit ${exitCode}: saved, more to do`, null, []);
   const ours = exited.windowEnded;
+  // Whatever it made of that: a worker that is gone has not done its part, and another exit status would be chance.
+  if (!ours && lackedMemory(exited))
+    return judged("out-of-memory", `${describeExit(exited)}, after ${killedText(exited)} for want of memory`, null, []);
   // Whoever was told to end, by us or by anybody, and leaves with 0 has saved: that is not the same as having finished.
   const told = ours || wasTold(exited);
   if (exitCode === 0) {
@@ -98,6 +102,14 @@ function judgeTestimony(exited: Exited, facts: Facts, policy: Policy): Judgement
     return windowEnd(`${describeExit(exited)} at the end of the window${tooShort(facts, policy)}`, progress, policy);
   const hold = exitCode === 126 || exitCode === 127 ? "hold" : null;
   return judged("failed", describeExit(exited), hold, []);
+}
+
+function lackedMemory({ oomKills }: Exited): boolean {
+  return (oomKills ?? 0) > 0;
+}
+
+function killedText({ oomKills }: Exited): string {
+  return oomKills === 1 ? "a process of it was killed" : `${oomKills} processes of it were killed`;
 }
 
 /** A signal from outside that asks for the end; a closed terminal asks for nothing. */

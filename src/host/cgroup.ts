@@ -89,6 +89,18 @@ export function cgroupOomKills(path: string): number | null {
   return unified ?? numberAfter(readIn(folderOf(path, ["memory"], false), "memory.oom_control"), "oom_kill");
 }
 
+/**
+ * The same for the Slurm job that this process belongs to; null where its memory is in no group of the job's. v1 counts in
+ * each group alone what v2 counts for all below it: there it is the group of this process, which is that of its step.
+ */
+export function slurmOomKills(): number | null {
+  const paths = parseCgroupText(readCgroupText("self") ?? "");
+  const own = paths.get("memory") ?? "";
+  if (slurmJobPath(own) !== null) return cgroupOomKills(own);
+  const job = slurmJobPath(paths.get("") ?? "");
+  return job === null ? null : cgroupOomKills(job);
+}
+
 let mounts: readonly CgroupMount[] | null = null;
 
 function cgroupMounts(): readonly CgroupMount[] {

@@ -7,6 +7,7 @@ export {
   cgroupOomKills,
   ownCgroup,
   pidsInCgroup,
+  slurmOomKills,
   slurmTracking,
 } from "./cgroup.ts";
 export { type Clock, realClock } from "./clock.ts";

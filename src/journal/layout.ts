@@ -69,14 +69,14 @@ export function recordNumberOf(name: string): number | null {
 
 /** Place of the attempt whose folder this is, or null when the path has another shape. */
 export function placeOfAttemptFolder(folder: string): AttemptPlace | null {
-  const match = /^(.+)\/tasks\/(\d+)\/attempts\/(\d{4,9})$/.exec(folder);
+  const match = /^(.+)\/tasks\/(\d+)\/attempts\/(\d{4,9})$/s.exec(folder);
   const job = match === null ? null : placeOfJobFolder(match[1] ?? "");
   return job === null || match === null ? null : attemptPlace(taskPlace(job, Number(match[2])), Number(match[3]));
 }
 
 /** Place of the job whose folder this is, or null when the path has another shape. A job may be called `jobs` or `children`. */
 export function placeOfJobFolder(folder: string): JobPlace | null {
-  const match = /^(.*?)\/jobs\/([^/]+\/[^/]+(?:\/children\/[^/]+)*)$/.exec(folder);
+  const match = /^(.*?)\/jobs\/([^/]+\/[^/]+(?:\/children\/[^/]+)*)$/s.exec(folder);
   if (match === null) return null;
   const [user = "", name = "", ...below] = (match[2] ?? "").split("/");
   const children = below.filter((_, at) => at % 2 === 1);

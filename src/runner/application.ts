@@ -29,6 +29,8 @@ export interface ApplicationOptions {
   /** The application as a whole is a step; else it may start some by itself. */
   readonly isStep: boolean;
   readonly sampleEveryMs: number;
+  /** Kills for want of memory in the attempt's control group, so far; null: nobody counts them. */
+  readonly oomKills: () => number | null;
   readonly log: (line: string) => void;
   /** Nothing of the application is left, or nothing that can be ended. */
   readonly onSwept: () => void;
@@ -146,7 +148,8 @@ export class RunningApplication implements Application {
     const { cpuUserMs, cpuSystemMs, memoryPeakBytes, peakIsLowerBound } = this.#sampler.last;
     // Nothing seen is not nothing used: it was over before the first look.
     const peak = memoryPeakBytes > 0 ? memoryPeakBytes : null;
-    return { cpuUserMs, cpuSystemMs, memoryPeakBytes: peak, memoryPeakIsLowerBound: peakIsLowerBound };
+    const oomKills = this.#options.oomKills();
+    return { cpuUserMs, cpuSystemMs, memoryPeakBytes: peak, memoryPeakIsLowerBound: peakIsLowerBound, oomKills };
   }
 
   #find(): readonly Member[] {

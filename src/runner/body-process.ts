@@ -12,7 +12,15 @@ import {
   withReserve,
 } from "../chain/index.ts";
 import { type JobSpec, NO_SAVES, RECORD_VERSION } from "../core/index.ts";
-import { endSelf, pooledFolder, processRef, realClock, spawnApplication, thisMachine } from "../host/index.ts";
+import {
+  endSelf,
+  pooledFolder,
+  processRef,
+  realClock,
+  slurmOomKills,
+  spawnApplication,
+  thisMachine,
+} from "../host/index.ts";
 import { type AttemptPlace, checkHome, readEnvironment, readStops, readTask } from "../journal/index.ts";
 import { type Allocation, LOCAL_LIMIT_END, LOCAL_REF, MARK, markQuery, parseLocalRef } from "../schedulers/index.ts";
 import { RunningApplication } from "./application.ts";
@@ -212,6 +220,7 @@ class Start {
       warn: onSlurm ? () => this.#world.scheduler.warn(ref, "SIGTERM") : null,
       isStep: slurm.launch === "srun",
       sampleEveryMs: sampleEveryMs(sampleIntervalMs, window, realClock.monotonicMs()),
+      oomKills: onSlurm ? slurmOomKills : () => null,
       log: this.#world.log,
       onSwept: () => this.#dog.nothingRuns(),
     });

@@ -47,14 +47,26 @@ async function delaySuccessor({ world, place }: Body): Promise<void> {
 }
 
 async function isDone(ports: Body, outcome: Outcome, isLate: boolean): Promise<boolean> {
-  if (outcome.kind === "going") await delaySuccessor(ports);
+  const oneIsQueued = outcome.kind === "waiting" && (await isQueuedBelow(ports, outcome.attempt));
+  if (outcome.kind === "going" || oneIsQueued) await delaySuccessor(ports);
   if (isSubmittersTurn(ports)) {
     // We have settled, or must be gone before anybody can: the next attempt, or the next task, is the submitter's to claim, and we
     // stay until it has, so that one that dies just now is missed.
     const waits = outcome.kind === "waiting" || (await restSubmitters(ports, outcome)) === "mend";
-    return !waits || (isLate && (await seeThatItGoesOn(ports, false)));
+    return !waits || oneIsQueued || (isLate && (await seeThatItGoesOn(ports, false)));
   }
-  return outcome.kind !== "waiting" || (await isOthersTurn(ports, outcome));
+  return outcome.kind !== "waiting" || oneIsQueued || (await isOthersTurn(ports, outcome));
+}
+
+/**
+ * Whether a successor is queued below the one that is waited for (a submit that was refused, say): it moves the chain, and it
+ * waits for this very job to end.
+ */
+async function isQueuedBelow({ world, place }: Body, attempt: number): Promise<boolean> {
+  const { open } = await readTask(world.folder, place.task);
+  return open.some(
+    (one) => one.number > place.number && one.number < attempt && one.go === null && refOf(one) !== null,
+  );
 }
 
 function tryAdvance(ports: BodyPorts): Promise<Outcome | "hopeless" | null> {

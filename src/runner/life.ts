@@ -182,8 +182,9 @@ export class Life {
         unknownLimit = !(await this.askLimitAgain());
       }
       if (!reread && this.window.termAtMs !== null && this.untilTermMs() < Math.max(ASK_AGAIN_MS, everyMs * 2)) {
-        reread = true;
         await this.askLimitAgain();
+        // A limit that was extended is asked for again when the new window's end is near.
+        reread = this.untilTermMs() < Math.max(ASK_AGAIN_MS, everyMs * 2);
       }
     }
   }

@@ -15,6 +15,8 @@ export interface Usage {
   readonly cpuSystemMs: number | null;
   readonly memoryPeakBytes: number | null;
   readonly memoryPeakIsLowerBound: boolean;
+  /** null: nobody counts them. */
+  readonly oomKills?: number | null;
 }
 
 /** A started application with everything that belongs to it. None of these waits for a file. */

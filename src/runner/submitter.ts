@@ -10,6 +10,7 @@ import {
   begunTasks,
   endSubmitter,
   ensureSubmitter,
+  identitiesOf,
   recordSubmitterJob,
   tasksTogether,
   type World,
@@ -237,9 +238,12 @@ class Life {
   /** One question for all tasks together: what each of them asks next is answered from it. */
   async #askForAll(tasks: readonly TaskPlace[]): Promise<void> {
     const { world } = this.#ports;
-    const states = await Promise.all(tasks.map((task) => readTask(world.folder, task)));
+    const states = await Promise.all(
+      tasks.map(async (task) => ({ task, open: (await readTask(world.folder, task)).open })),
+    );
     const refs = states.flatMap(({ open }) => open.map(refOf)).filter((ref) => ref !== null);
-    if (refs.length > 0) await world.scheduler.observe([...new Set(refs)]);
+    const identities = states.flatMap(({ task, open }) => [...identitiesOf(task, open)]);
+    if (refs.length > 0) await world.scheduler.observe([...new Set(refs)], new Map(identities));
   }
 
   async #handOver(spec: JobSpec): Promise<void> {

@@ -51,6 +51,13 @@ export type AccountAnswer =
   /** No accounts are kept of it, and none will come. */
   | { readonly kind: "none"; readonly why: string };
 
+/** What tells a job from another one with its number: numbers begin anew when a controller loses its state, and go round. */
+export interface JobIdentity {
+  /** Absolute path of the script it was submitted with. */
+  readonly script: string;
+  readonly submittedAtMs: number;
+}
+
 export interface Scheduler {
   readonly name: SchedulerName;
   submit(submission: Submission): Promise<SubmitAnswer>;
@@ -58,8 +65,11 @@ export interface Scheduler {
   find(
     script: string,
   ): Promise<{ readonly ref: Ref; readonly cluster: string | null; readonly id: string } | "none" | "unreachable">;
-  /** One query for all of them. Every ref asked for is in the answer. */
-  observe(refs: readonly Ref[]): Promise<ReadonlyMap<Ref, Seen>>;
+  /**
+   * One query for all of them. Every ref asked for is in the answer. Of a job in `identities` nothing is said that is about
+   * another one with its number.
+   */
+  observe(refs: readonly Ref[], identities?: ReadonlyMap<Ref, JobIdentity>): Promise<ReadonlyMap<Ref, Seen>>;
   /**
    * What the jobs have used: one query for all of them, none to the controller. Every ref asked for is in the answer. Given up
    * after `withinMs` (default: the scheduler's own patience), as unreachable.

@@ -70,7 +70,8 @@ export function parseSqueue(text: string): readonly QueueRow[] {
 function parseRow(row: string): QueueRow {
   const values = row.split(FIELD_END);
   // Each field is followed by its end, so there is one empty value more than there are fields.
-  if (values.length !== FIELDS.length + 1)
+  // A path comes last and may hold even that character.
+  if (values.length < FIELDS.length + 1)
     throw new SyntaxError(`squeue answered a row of ${values.length - 1} fields, expected ${FIELDS.length}: ${row}`);
   const at = (name: (typeof FIELDS)[number]): string => values[FIELDS.indexOf(name)] ?? "";
   const reason = at("Reason");
@@ -91,7 +92,7 @@ function parseRow(row: string): QueueRow {
     qos: at("QOS"),
     cpus: /^\d+$/.test(at("NumCPUs")) ? Number(at("NumCPUs")) : null,
     resources: at("tres-alloc"),
-    command: at("Command"),
+    command: values.slice(FIELDS.indexOf("Command"), -1).join(FIELD_END),
     restarts: Number(at("RestartCnt")) || 0,
   };
 }

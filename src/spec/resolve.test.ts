@@ -379,6 +379,11 @@ describe("values", () => {
     expect(spec).toMatchObject({ cwd: "/data/other", output: { stdout: "/data/other/o.txt", stderr: "/tmp/e" } });
   });
 
+  it("takes a percent sign in the working folder's name as it stands", async () => {
+    const { spec } = await resolved({ flags: "-D ../50%a -o %j.txt -e /tmp/%t" });
+    expect(spec.output).toEqual({ stdout: "/data/50%%a/%j.txt", stderr: "/tmp/%t" });
+  });
+
   it("hands UNLIMITED on to Slurm and takes it for no limit on local", async () => {
     expect((await resolved({ flags: "--scheduler slurm -t UNLIMITED" })).spec).toMatchObject({
       limitMs: null,

@@ -71,8 +71,8 @@ export function specOf(
     env: env.variables,
     checkpointEvery: env.checkpointEvery,
     output: {
-      stdout: output === null ? null : absolute(cwd, output),
-      stderr: error === null ? null : absolute(cwd, error),
+      stdout: output === null ? null : absolutePattern(cwd, output),
+      stderr: error === null ? null : absolutePattern(cwd, error),
     },
     ...(standardInput === null ? {} : { input: absolute(cwd, standardInput) }),
     ...(first === null ? {} : { untilFirstRun: first }),
@@ -209,6 +209,11 @@ function defaultName({ file }: Pick<ResolveInput, "file">, command: Command): st
 export function absolute(cwd: string, path: string): string {
   const joined = normalize(isAbsolute(path) ? path : join(cwd, path));
   return joined.length > 1 ? joined.replace(/\/$/, "") : joined;
+}
+
+/** The same for a path in which `%j` and the like are filled in: a percent sign in the folder's own name is none of these. */
+function absolutePattern(cwd: string, path: string): string {
+  return absolute(cwd.replaceAll("%", "%%"), path);
 }
 
 function finite(limit: number | "unlimited" | null): number | null {

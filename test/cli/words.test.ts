@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { me, newProject, QUICK } from "./stint.ts";
@@ -212,4 +212,19 @@ test("what a checkpoint holds is shown on a terminal and does not act there", as
   expect(looked.stdout).toContain("\\u001b]0;owned\\u0007\\u001b[2J12 apples");
   expect(looked.stdout).toContain('"\\x1b]0;owned\\x07\\x1b…" is no text: a torn or a binary file');
   expect(JSON.stringify(await project.json(["status", "sim"]))).toContain("is no text");
+});
+
+test("a project folder of any name runs its job, but for one from which node runs nothing: that is refused at once", async () => {
+  const project = newProject();
+  const inside = (name: string) => {
+    mkdirSync(join(project.folder, name));
+    return { STINT_DIR: join(project.folder, name, ".stint") };
+  };
+  const odd = inside("a\nb|c 'd' \"e\" $HOME é");
+  const run = await project.stint(["run", ...QUICK, "--name", "odd", "--", "true"], { env: odd });
+  expect(run.status, run.stderr).toBe(0);
+  const refused = await project.stint(["submit", "--name", "odd", "--", "true"], { env: inside("back\\slash") });
+  expect(refused.status).toBe(2);
+  expect(refused.stderr).toContain("Node.js runs no program from a path with a backslash");
+  expect(existsSync(join(project.folder, "back\\slash/.stint"))).toBe(false);
 });

@@ -41,8 +41,11 @@ stop slurmctld slurmctld 20
 stop slurmdbd slurmdbd 20
 stop mariadbd mariadbd 30
 stop munged munged 10
-for folder in /sys/fs/cgroup/{freezer,memory}/slurm_n[0-9]*; do
-  [ -d "$folder" ] && find "$folder" -depth -type d -exec rmdir {} \; 2>/dev/null
+# Of its own nodes only: another cluster may run beside it.
+for node in $(sed -n 's/^NodeName=\([^ ]*\) .*/\1/p' "$S/etc/slurm.conf" 2>/dev/null); do
+  for folder in /sys/fs/cgroup/{freezer,memory}/slurm_"$node"; do
+    [ -d "$folder" ] && find "$folder" -depth -type d -exec rmdir {} \; 2>/dev/null
+  done
 done
 [ "${WIPE:-0}" = 1 ] && [ -e "$S/etc/slurm.conf" ] && rm -rf "$S"
 exit 0

@@ -313,19 +313,20 @@ describe.skipIf(unavailable !== null)(
     );
 
     faulty("never takes the end of a job on a node that is cut off for proved, whatever its state says", async () => {
+      const node = slurm.faults?.nodes[2] ?? "";
       const beat = "while :; do date +%s.%N >>beats; sleep 0.1; done";
       const places = [attempt(beat), attempt(beat), attempt(beat)];
       const refs = await Promise.all(
-        places.map((place) => submit(place, { sbatch: ["--nodelist=n3"], limitMs: 600_000 })),
+        places.map((place) => submit(place, { sbatch: [`--nodelist=${node}`], limitMs: 600_000 })),
       );
       const [cancelled = "", timedOut = "", lost = ""] = refs;
       for (const ref of refs) await phase(ref, "running");
       const beats = (at: number) => textOf(join(places[at]?.folder ?? "", "beats")).length;
       await until("all of them write", () => (places.every((_, at) => beats(at) > 0) ? true : null));
-      await slurm.faults?.cutOff("n3");
+      await slurm.faults?.cutOff(node);
       let back = false;
       const bringBack = async () => {
-        if (!back) await slurm.faults?.bringBack("n3");
+        if (!back) await slurm.faults?.bringBack(node);
         back = true;
       };
       onTestFinished(bringBack);

@@ -1,10 +1,20 @@
 /** A project with one job on the real Slurm, owned by the test's user and run by a bundle built for the tests. */
 import { randomBytes, randomUUID } from "node:crypto";
-import { chmodSync, copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
+import type { ChainStatus } from "../../src/chain/index.ts";
 import type { Accounting, AttemptRecords, JobSpec, Outcome, Settled, Started, Stop } from "../../src/core/index.ts";
 import { blockingFolder, findMembers, type Member } from "../../src/host/index.ts";
 import {
@@ -20,27 +30,29 @@ import {
 } from "../../src/journal/index.ts";
 import { runnerBundle, SPEC, type Step } from "../local/harness.ts";
 import type { DriverRequest } from "./chain-driver.ts";
-import { type Cluster, until } from "./cluster.ts";
+import { type Cluster, type Ended, until } from "./cluster.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const CLI = join(ROOT, "dist/cli/main.js");
 
 /** Windows of `WINDOW_MS`: Slurm's limits are whole minutes, so the margin is what is left of one. */
 export const WINDOW_MS = 8_000;
+export const TIMING: JobSpec["timing"] = {
+  proofWaitMs: 90_000,
+  doubtfulTwiceMs: 2_000,
+  nodesBackMs: 6_000,
+  heartbeatSilentMs: 6_000,
+  fenceMs: 3_000,
+  unclearMs: 10_000,
+  pollMs: 1_000,
+};
 const ON_SLURM: Partial<JobSpec> = {
   scheduler: "slurm",
   limitMs: 60_000,
   marginMs: 60_000 - WINDOW_MS,
   ahead: 2,
   runtime: "test",
-  timing: {
-    proofWaitMs: 90_000,
-    doubtfulTwiceMs: 2_000,
-    nodesBackMs: 6_000,
-    heartbeatSilentMs: 6_000,
-    fenceMs: 3_000,
-    unclearMs: 10_000,
-    pollMs: 1_000,
-  },
+  timing: TIMING,
 };
 
 export interface ProjectOptions {
@@ -49,6 +61,10 @@ export interface ProjectOptions {
   readonly files: Readonly<Record<string, string>>;
   /** Given the project folder. */
   readonly spec?: (folder: string) => Partial<JobSpec>;
+  /** Of the attempts, over the test user's own. Given the project folder. */
+  readonly environment?: (folder: string) => Readonly<Record<string, string>>;
+  /** Name of the project folder's last part. */
+  readonly name?: string;
   /** Called with what must be done when the test is over. */
   readonly onFinished: (cleanup: () => Promise<void>) => void;
 }
@@ -62,9 +78,12 @@ export class SlurmProject {
   readonly uuid = randomUUID();
   readonly #files = blockingFolder();
   readonly #driver: string;
+  /** What is removed in the end: the project folder, or the one around it. */
+  readonly #top: string;
 
-  private constructor(slurm: Cluster, folder: string, driver: string, changes: Partial<JobSpec>) {
+  private constructor(slurm: Cluster, top: string, folder: string, driver: string, changes: Partial<JobSpec>) {
     this.slurm = slurm;
+    this.#top = top;
     this.folder = folder;
     this.#driver = driver;
     this.spec = { ...SPEC, ...ON_SLURM, name: `t-${randomBytes(4).toString("hex")}`, cwd: folder, ...changes };
@@ -72,8 +91,13 @@ export class SlurmProject {
     this.task = taskPlace(this.job, 0);
   }
 
-  static async make({ slurm, files, spec = () => ({}), onFinished }: ProjectOptions): Promise<SlurmProject> {
-    const folder = slurm.userFolder("chain");
+  static async make(options: ProjectOptions): Promise<SlurmProject> {
+    const { slurm, files, spec = () => ({}), environment = () => ({}), name, onFinished } = options;
+    // First what may fail: no folder is there yet that would be left behind.
+    const [runnerFile, driverFile] = await Promise.all([runnerBundle(), driverBundle()]);
+    const top = slurm.userFolder("chain");
+    const folder = name === undefined ? top : join(top, name);
+    if (name !== undefined) await slurm.runAsUser("mkdir", ["--", folder]);
     for (const [name, text] of Object.entries(files)) {
       writeFileSync(join(folder, name), text);
       chmodSync(join(folder, name), 0o755);
@@ -81,12 +105,13 @@ export class SlurmProject {
     // The bundles lie in a folder of this process's own user; the nodes need copies that theirs may read.
     const runner = join(folder, "runner.mjs");
     const driver = join(folder, "driver.mjs");
-    copyFileSync(await runnerBundle(), runner);
-    copyFileSync(await driverBundle(), driver);
-    const project = new SlurmProject(slurm, folder, driver, spec(folder));
+    copyFileSync(runnerFile, runner);
+    copyFileSync(driverFile, driver);
+    const project = new SlurmProject(slurm, top, folder, driver, spec(folder));
     onFinished(() => project.#remove());
     const { uuid } = project;
-    await project.#ask({ verb: "make", uuid, spec: project.spec, environment: slurm.environment, runner });
+    const ofAttempts = { ...slurm.environment, ...environment(folder) };
+    await project.#ask({ verb: "make", uuid, spec: project.spec, environment: ofAttempts, runner });
     return project;
   }
 
@@ -101,6 +126,35 @@ export class SlurmProject {
 
   async stop(kind: Stop["kind"]): Promise<void> {
     await this.#ask({ verb: "stop", kind });
+  }
+
+  /** The command line, typed in the project folder by the test user. */
+  stint(args: readonly string[]): Promise<Ended> {
+    if (!existsSync(CLI)) throw new Error(`${CLI} is not there: npm run build`);
+    return this.slurm.runAsUser(process.execPath, [CLI, ...args], { cwd: this.folder });
+  }
+
+  /** What `stint status` says of the job. */
+  async status(): Promise<ChainStatus> {
+    const { stdout, stderr } = await this.stint(["status", this.spec.name, "--json"]);
+    if (stdout === "") throw new Error(`stint status: ${stderr}`);
+    return JSON.parse(stdout).job;
+  }
+
+  /** What became of each attempt whose application was allowed to start, in words: `failed retry`. */
+  async ends(): Promise<readonly string[]> {
+    return (await this.ran()).map(({ settled }) =>
+      settled === null ? "open" : `${settled.verdict} ${settled.decision.kind}`,
+    );
+  }
+
+  /** Waits until each of the attempts has a job that Slurm holds as waiting. */
+  async untilPending(...numbers: readonly number[]): Promise<readonly string[]> {
+    return until(`attempts ${numbers.join(", ")} are pending`, async () => {
+      const ids = await Promise.all(numbers.map(async (number) => (await this.attempt(number)).submitted?.id ?? ""));
+      const pending = await this.#inQueue(["-t", "pending"]);
+      return ids.every((id) => pending.includes(id)) ? ids : null;
+    });
   }
 
   /** Waits for the end without ever moving the chain: only its own jobs do. */
@@ -180,10 +234,41 @@ export class SlurmProject {
     return findMembers({ roots: [], session: null, mark, cgroup: null, exclude: [] });
   }
 
+  /** KILL, at once: to the application's processes, to the runner and its guardian, or to all of them. */
+  async kill(number: number, what: "application" | "runner" | "all"): Promise<void> {
+    const { body, guardian } = await this.started(number);
+    const runner = what === "application" ? [] : [guardian?.pid, body.pid];
+    const application = what === "runner" ? [] : this.processes(number).map(({ pid }) => pid);
+    for (const pid of [...runner, ...application]) {
+      if (pid === undefined) continue;
+      try {
+        process.kill(pid, "SIGKILL");
+      } catch (error) {
+        // A short-lived one may have ended by itself, or with one of the others.
+        if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+      }
+    }
+  }
+
   /** Ids of this job's jobs that Slurm holds as waiting or running. */
   async queued(): Promise<readonly string[]> {
-    const { stdout } = await this.slurm.runAsUser("squeue", ["-h", "-n", this.spec.name, "-o", "%i"]);
-    return stdout.split("\n").filter((id) => id !== "");
+    return this.#inQueue([]);
+  }
+
+  /** A name may hold what squeue takes for a list, so it is not asked for by name. */
+  async #inQueue(states: readonly string[]): Promise<readonly string[]> {
+    const { stdout } = await this.slurm.runAsUser("squeue", [
+      "-h",
+      ...states,
+      "-u",
+      this.slurm.user.name,
+      "-o",
+      "%i %j",
+    ]);
+    return stdout.split("\n").flatMap((line) => {
+      const at = line.indexOf(" ");
+      return line.slice(at + 1) === this.spec.name ? [line.slice(0, at)] : [];
+    });
   }
 
   async untilQueueEmpty(): Promise<void> {
@@ -226,6 +311,19 @@ export class SlurmProject {
     return JSON.parse(stdout);
   }
 
+  /** What our own processes have said, for a test that failed. */
+  async story(): Promise<string> {
+    const lines: string[] = [];
+    for (const number of await attemptNumbers(this.#files, this.task)) {
+      lines.push(`attempt ${number}: ${readdirSync(this.attemptFolder(number)).join(" ")}`);
+      for (const name of ["runner.log", "scheduler.log", "stderr.log"]) {
+        const text = this.textOf(number, name).trimEnd();
+        if (text !== "") lines.push(`  ${name}:`, ...text.split("\n").map((line) => `    ${line}`));
+      }
+    }
+    return lines.join("\n");
+  }
+
   /** Ends what a failed test has left. */
   async #remove(): Promise<void> {
     if (process.env.KEEP !== undefined) console.log(this.folder);
@@ -236,7 +334,7 @@ export class SlurmProject {
       if (left.length > 0) await this.slurm.runAsUser("scancel", left);
       return left.length === 0 ? true : null;
     });
-    if (process.env.KEEP === undefined) rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
+    if (process.env.KEEP === undefined) rmSync(this.#top, { recursive: true, force: true, maxRetries: 5 });
   }
 }
 

@@ -108,6 +108,18 @@ describe.skipIf(unavailable !== null)(
       );
     });
 
+    it("leaves a job whose own dependency can never be met in the queue, and says so", async (t) => {
+      const { submit, rows, stint } = newFolder(t);
+      const fails = await slurm.runAsUser("sbatch", ["--parsable", "-o", "/dev/null", "--wrap", "exit 1"]);
+      await submit("after", "--ahead", "2", `--dependency=afterok:${fails.stdout.trim()}`);
+      const queue = await queueOf(rows, "after", "DependencyNeverSatisfied");
+      expect(queue).toMatchObject({ chance: "will-never-start" });
+      const moved = await stint("resume", "after");
+      expect(moved.exitCode, moved.stderr).toBe(0);
+      expect((await queueOf(rows, "after", "DependencyNeverSatisfied")).id).toBe(queue.id);
+      expect((await stint("status", "after")).stdout).toContain("stint cancel after, then stint submit --again");
+    });
+
     it("says when a job is expected that waits for nodes", async (t) => {
       const { submit, rows } = newFolder(t);
       const all = ["--nodes", "4", "--sbatch-arg=--exclusive"];
@@ -168,8 +180,8 @@ describe.skipIf(unavailable !== null)(
       const ran = await stint("doctor", "--submit-test", "--timeout", "3s", "--nodes", "9");
       expect(ran.exitCode, ran.stdout).toBe(75);
       const [, id = ""] = /the queue did not start (\d+) in time, it is cancelled \((.*)\)/.exec(ran.stdout) ?? [];
-      // Which of the two words Slurm has is a matter of when its scheduler looked.
-      expect(ran.stdout).toMatch(/(will|may) never start \(Partition(Config|NodeLimit)\)/);
+      // Which of its two reasons for that Slurm gives depends on how far it has looked.
+      expect(ran.stdout).toMatch(/it is queued and (may|will) never start \(Partition(NodeLimit|Config)\)/);
       const { stdout } = await slurm.runAsUser("squeue", ["-h", "--states=all", "--jobs", id, "-o", "%T"]);
       expect(stdout.trim()).toMatch(/^(CANCELLED|)$/);
     });

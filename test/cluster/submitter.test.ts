@@ -141,8 +141,8 @@ interface Status {
 }
 
 const QUICK = ["--limit", "1m", "--margin", "45s", "--kill-wait", "2s", "--backoff-first", "0.5s"];
-/** The least that Slurm knows: it hands over in the middle of it. */
-const SHORT = ["--submitter-limit", "1m", "--submitter-margin", "30s", "--submitter-mem", "128M"];
+/** The least that Slurm knows. It hands over after 23 s: in the middle of the second window of 15 s, whatever lies between them. */
+const SHORT = ["--submitter-limit", "1m", "--submitter-margin", "37s", "--submitter-mem", "128M"];
 const LONG = ["--submitter-limit", "10m"];
 
 describe
@@ -173,7 +173,8 @@ describe
       expect(submitters.length).toBeGreaterThanOrEqual(2);
       expect(submitters.map(({ ended }) => ended?.reason)).toEqual([
         ...submitters.slice(1).map(() => "handed-over"),
-        "chain-over",
+        // Withdrawn: the chain came to its end just after a hand-over.
+        expect.stringMatching(/^(chain-over|withdrawn)$/),
       ]);
       expect(submitters.map(({ claim }) => claim?.basis)).toEqual([
         "first",
@@ -181,8 +182,8 @@ describe
       ]);
       // The one before has ended when the next one begins; what ran meanwhile was nobody's but its own.
       for (const [i, { started }] of submitters.entries())
-        if (i > 0)
-          expect(started?.atMs).toBeGreaterThanOrEqual(submitters[i - 1]?.ended?.atMs ?? Number.POSITIVE_INFINITY);
+        if (i > 0 && started !== null)
+          expect(started.atMs).toBeGreaterThanOrEqual(submitters[i - 1]?.ended?.atMs ?? Number.POSITIVE_INFINITY);
       const pids = submitters.map(({ started }) => started?.process.pid);
       expect(pids[0]).toBe(first.process.pid);
       // Bodies settle themselves and claim nothing.
@@ -280,8 +281,9 @@ describe
       expect((await project.submitters()).map(({ ended }) => ended?.reason)).toEqual(["chain-over"]);
       await project.untilQueueEmpty();
 
-      // Longer than its partition allows, the next one never starts; a drain takes it back all the same.
-      const held = await project.stint(["resume", "stopped", "--submitter-partition=short"]);
+      // Above its partition's limit the next one never starts; a drain takes it back all the same.
+      const tooLong = ["--submitter-partition", "short", "--submitter-limit", "10m"];
+      const held = await project.stint(["resume", "stopped", ...tooLong]);
       expect(held.exitCode, held.stderr).toBe(0);
       expect((await project.status()).submitter).toMatchObject({ number: 2, phase: "queued" });
       const drained = await project.stint(["drain", "stopped", "--wait"]);

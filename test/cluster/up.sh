@@ -17,17 +17,19 @@
 #   CRED_EXPIRE      a requeued job may start again this many seconds (+1) later; stock 120  (5)
 #   GRACE_TIME       seconds of warning before a job in partition `scav` is requeued      (0)
 #   BASE_PORT        first TCP port                    (27817)
+#   NODE_PREFIX      of the nodes' names, and so of their cgroups  (n)
 #   TEST_USER        the user whose jobs are tested; created when missing                 (alice)
 #   INSTALL          1: install missing packages with apt-get, 0: fail instead            (1)
 #
-# A cluster that runs keeps its settings: call down.sh first to change them.
+# A cluster that runs keeps its settings: call down.sh first to change them. A second one beside it needs a STATE_DIR,
+# a BASE_PORT (15 ports or more away) and a NODE_PREFIX of its own.
 set -euo pipefail
 STATE_DIR=${STATE_DIR:-/var/tmp/stint-cluster}
 NODES=${NODES:-4}; CPUS=${CPUS:-16}; MEM_MB=${MEM_MB:-16000}
 PROCTRACK=${PROCTRACK:-auto}; MIN_JOB_AGE=${MIN_JOB_AGE:-10}; KILL_WAIT=${KILL_WAIT:-3}
 SLURMD_TIMEOUT=${SLURMD_TIMEOUT:-10}; MESSAGE_TIMEOUT=${MESSAGE_TIMEOUT:-10}
 LIMIT_SWEEP=${LIMIT_SWEEP:-2}; CRED_EXPIRE=${CRED_EXPIRE:-5}; GRACE_TIME=${GRACE_TIME:-0}
-BASE_PORT=${BASE_PORT:-27817}; TEST_USER=${TEST_USER:-alice}; INSTALL=${INSTALL:-1}
+BASE_PORT=${BASE_PORT:-27817}; NODE_PREFIX=${NODE_PREFIX:-n}; TEST_USER=${TEST_USER:-alice}; INSTALL=${INSTALL:-1}
 S=$STATE_DIR
 CLUSTER=stint
 
@@ -96,7 +98,7 @@ fi
 if [ "$PROCTRACK" = cgroup ]; then task_plugin=task/cgroup; else task_plugin=task/none; fi
 node_lines=
 for ((i = 1; i <= NODES; i++)); do
-  node_lines+="NodeName=n$i NodeHostname=$host NodeAddr=127.0.0.1 Port=$((node_port + i)) CPUs=$CPUS Boards=1"
+  node_lines+="NodeName=$NODE_PREFIX$i NodeHostname=$host NodeAddr=127.0.0.1 Port=$((node_port + i)) CPUs=$CPUS Boards=1"
   node_lines+=" SocketsPerBoard=1 CoresPerSocket=$CPUS ThreadsPerCore=1 RealMemory=$MEM_MB State=UNKNOWN"$'\n'
 done
 cat >"$S/etc/slurm.conf.new" <<E
@@ -127,6 +129,7 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_Core_Memory
 DefMemPerCPU=250
 PropagateResourceLimits=NONE
+Prolog=$S/etc/prolog.sh
 PrologFlags=Contain
 ReturnToService=2
 JobRequeue=1
@@ -169,9 +172,14 @@ PartitionName=scav  Nodes=ALL DefaultTime=00:30:00 MaxTime=INFINITE State=UP Pri
 PartitionName=scavkill Nodes=ALL DefaultTime=00:30:00 MaxTime=INFINITE State=UP PriorityTier=1 PreemptMode=CANCEL GraceTime=10
 PartitionName=high  Nodes=ALL DefaultTime=00:30:00 MaxTime=INFINITE State=UP PriorityTier=100 PreemptMode=OFF
 E
+# A test lets it fail on one node.
+printf '#!/bin/sh\n[ ! -e "%s/etc/prolog-fails.$SLURMD_NODENAME" ]\n' "$S" >"$S/etc/prolog.sh"
+chmod +x "$S/etc/prolog.sh"
+rm -f "$S"/etc/prolog-fails.*
 if alive slurmctld slurmctld; then
   cmp -s "$S/etc/slurm.conf.new" "$S/etc/slurm.conf" || say "it runs with other settings, which are kept (down.sh first)"
   NODES=$(grep -c ^NodeName= "$S/etc/slurm.conf")
+  NODE_PREFIX=$(sed -n 's/^NodeName=\([^ ]*\)1 .*/\1/p' "$S/etc/slurm.conf" | head -n 1)
   rm "$S/etc/slurm.conf.new"
 else
   mv "$S/etc/slurm.conf.new" "$S/etc/slurm.conf"
@@ -275,9 +283,10 @@ wait_for 30 timeout 5 scontrol ping || { tail "$S/log/slurmctld.log" >&2; die "s
 
 # --- slurmd
 for ((i = 1; i <= NODES; i++)); do
-  alive "slurmd-n$i" slurmd && continue
-  mkdir -p "$S/spool/n$i"
-  slurmd -N "n$i" 2>>"$S/log/slurmd-n$i.err" || { tail "$S/log/slurmd-n$i.err" >&2; die "slurmd n$i"; }
+  node=$NODE_PREFIX$i
+  alive "slurmd-$node" slurmd && continue
+  mkdir -p "$S/spool/$node"
+  slurmd -N "$node" 2>>"$S/log/slurmd-$node.err" || { tail "$S/log/slurmd-$node.err" >&2; die "slurmd $node"; }
 done
 nodes_up() {
   [ "$(sinfo -h -N -o '%N %t' -p main | awk '$2=="idle"||$2=="mix"||$2=="alloc"' | sort -u | wc -l)" = "$NODES" ]

@@ -46,7 +46,7 @@ function schedulerWith(
 const node = (state: string, name = "n3") =>
   `NodeName=${name} State=${state} BootTime=2026-11-30T19:00:00 SlurmdStartTime=2026-11-30T20:00:00`;
 
-function queueRow(id: string, state: string, { exit = "0", nodes = "n3", restarts = "0" } = {}): string {
+function queueRow(id: string, state: string, { exit = "0", nodes = "n3", restarts = "0", script = "/s" } = {}): string {
   const at = "2026-11-30T20:08:10";
   const values = [
     id,
@@ -65,7 +65,7 @@ function queueRow(id: string, state: string, { exit = "0", nodes = "n3", restart
     "1",
     "cpu=1",
     restarts,
-    "/s",
+    script,
   ];
   return `${values.map((value) => `${value}\u001f`).join("")}\u001e\n`;
 }
@@ -95,6 +95,29 @@ it("says unreachable when the controller is silent, although accounting shows an
 it("says absent only when controller and accounting know nothing", async () => {
   expect(await seen({})).toEqual({ kind: "absent" });
   expect(await seen({ squeue: failed("slurm_load_jobs error: Invalid job id specified") })).toEqual({ kind: "absent" });
+});
+
+it("says nothing of another job that has got the number: other script, submitted later", async () => {
+  const submitted = Date.parse("2026-11-30T20:00:00Z");
+  const answers = { squeue: said(queueRow("17", "RUNNING", { script: "/other" }) + queueRow("18", "RUNNING")) };
+  const refs = ["slurm/c/17", "slurm/c/18"];
+  const identities = new Map(refs.map((ref) => [ref, { script: "/s", submittedAtMs: submitted }]));
+  const seen = await schedulerWith(answers).scheduler.observe(refs, identities);
+  expect([...seen.values()]).toMatchObject([{ kind: "absent" }, { kind: "active", phase: "running" }]);
+  // A site's own sbatch may submit a copy of the script: what was there when ours was put on file is ours.
+  const later = new Map(refs.map((ref) => [ref, { script: "/s", submittedAtMs: submitted + 3_600_000 }]));
+  const copied = await schedulerWith(answers).scheduler.observe(refs, later);
+  expect(copied.get("slurm/c/17")).toMatchObject({ kind: "active" });
+});
+
+it("takes no job that bore the number years ago for the answer", async () => {
+  const sacct = said(accounting("17", "COMPLETED", "0:0", "n3", ["batch|COMPLETED|0:0", "extern|COMPLETED|0:0"]));
+  const look = async (submittedAtMs: number) => {
+    const identities = new Map([["slurm/c/17", { script: "/s", submittedAtMs }]]);
+    return (await schedulerWith({ sacct }).scheduler.observe(["slurm/c/17"], identities)).get("slurm/c/17");
+  };
+  expect(await look(Date.parse("2026-11-30T20:08:10Z"))).toMatchObject({ kind: "over", state: "COMPLETED" });
+  expect(await look(Date.parse("2036-11-30T20:08:10Z"))).toEqual({ kind: "absent" });
 });
 
 it("takes an end for proved only with the nodes' own report and with nodes that answer", async () => {

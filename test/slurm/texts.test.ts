@@ -70,6 +70,11 @@ describe("squeue", () => {
     expect(rows[4]).toMatchObject({ restarts: 1 });
   });
 
+  it("takes the last field to the row's end: a path may hold the character between two fields", () => {
+    const text = fixture("squeue.txt").replace("/home/alice/a %j", "/home/alice/a\u001f%j");
+    expect(parseSqueue(text)[0]?.command).toBe('/home/alice/a\u001f%j "b" \'c\nd|e/script.sh');
+  });
+
   it("takes an empty answer for no rows and refuses what is cut off", () => {
     expect(parseSqueue("")).toEqual([]);
     expect(parseSqueue("\n")).toEqual([]);

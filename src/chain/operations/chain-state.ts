@@ -2,6 +2,7 @@
 import {
   type AttemptRecords,
   isNothing,
+  neverStarts,
   prove,
   type Ref,
   refOf,
@@ -9,6 +10,7 @@ import {
   type Started,
   standingDecision,
   stopInForce,
+  waitsAsWished,
 } from "../../core/index.ts";
 import { aliveHere } from "../../host/index.ts";
 import { commandText } from "../../spec/index.ts";
@@ -89,7 +91,7 @@ export function stateOf(job: JobOnFile, input: StateInput, name: string): StateN
   if (input.attendedBy !== null) return waits(last, `attended by process ${input.attendedBy}`, false);
   return {
     state: "stranded",
-    reason: whyStranded(job),
+    reason: whyStranded(job, input.seen),
     advice: `stint resume ${name}`,
     attempt: open.at(-1)?.number ?? last,
     mover: false,
@@ -101,8 +103,15 @@ function waits(attempt: number | null, reason: string, mover: boolean): StateNow
 }
 
 /** Nobody moves it: a claim that was made elsewhere and went no further says where to look. */
-function whyStranded(job: JobOnFile): string {
+function whyStranded(job: JobOnFile, seen: ReadonlyMap<Ref, Seen>): string {
   const { settled, open } = job.state;
+  const inVain = open.find((attempt) => {
+    const ref = isNothing(attempt) ? null : refOf(attempt);
+    const answer = ref === null ? undefined : seen.get(ref);
+    return answer !== undefined && isInVain(answer, job);
+  });
+  if (inVain !== undefined)
+    return `attempt ${inVain.number} is queued for a dependency that can never be met, and nobody will queue another one`;
   if (settled === null && open.length === 0)
     return hasTasks(job) ? "nobody has begun it" : "no attempt was ever claimed";
   const claimed = open.find((a) => !isNothing(a) && a.claim !== null && refOf(a) === null);
@@ -200,7 +209,7 @@ function queuedState(attempt: AttemptRecords, job: JobOnFile, input: StateInput,
   }
   const seen = input.seen.get(ref);
   if (seen?.kind === "unreachable") return waits(number, silence(number, seen.error), false);
-  if (seen?.kind !== "active") return null;
+  if (seen?.kind !== "active" || isInVain(seen, job)) return null;
   const begin = Math.max(claim?.notBeforeMs ?? 0, backoffEndOf(job));
   if (seen.phase === "pending" && begin > input.nowMs)
     return waiting(`attempt ${number} begins in ${Math.ceil((begin - input.nowMs) / 1000)} s (back-off)`);
@@ -215,6 +224,11 @@ function queuedState(attempt: AttemptRecords, job: JobOnFile, input: StateInput,
 function backoffEndOf({ state: { settled } }: JobOnFile): number {
   const decision = settled?.record.decision;
   return decision?.kind === "retry" ? decision.notBeforeMs : 0;
+}
+
+/** Whoever moves the chain takes it back and queues another one in its place, which then may start. */
+function isInVain(seen: Seen, job: JobOnFile): boolean {
+  return neverStarts(seen) && !waitsAsWished(job.spec, job.state);
 }
 
 /** What an unreachable answer says where the scheduler was left alone on purpose. */

@@ -146,8 +146,8 @@ describe("an attempt in the queue", () => {
     state: { settled: null, open: [{ number: 1, claim, submitted, ...records }] },
   });
   const place = { id: "9", partition: "short", timeLimit: "10:00", account: "lab", qos: "normal" };
-  const waits = (reason: string | null, expectedStartAtMs: number | null = null) =>
-    look(queued, {
+  const waits = (reason: string | null, expectedStartAtMs: number | null = null, what = queued) =>
+    look(what, {
       seen: new Map([
         [
           ref,
@@ -172,6 +172,29 @@ describe("an attempt in the queue", () => {
         "a shorter --limit, or another --partition (scontrol show partition short); a setting is changed by: stint resume sim OPTIONS",
       queue: { attempt: 1, id: "9", code: "PartitionTimeLimit", chance: "will-never-start", waitedMs: 600_000 },
     });
+  });
+
+  test("has no mover in a dependency that can never be met: whoever moves the chain queues another one", () => {
+    expect(waits("DependencyNeverSatisfied")).toMatchObject({
+      state: "stranded",
+      reason: "attempt 1 is queued for a dependency that can never be met, and nobody will queue another one",
+      advice: "stint resume sim",
+      queue: { code: "DependencyNeverSatisfied", chance: "will-never-start" },
+    });
+  });
+
+  test("will never start where its owner wished for that dependency: another one would wait for the same", () => {
+    const untilFirstRun = { beginAtMs: null, dependency: "afterok:7", hold: false };
+    const wished = { ...queued, spec: { ...queued.spec, untilFirstRun } };
+    expect(waits("DependencyNeverSatisfied", null, wished)).toMatchObject({
+      state: "waiting",
+      reason: expect.stringContaining("attempt 1 is queued and will never start (DependencyNeverSatisfied)"),
+      advice: "stint cancel sim, then stint submit --again with another --dependency",
+    });
+    // Once an attempt has begun it counts no more.
+    const lastRan = settled({ kind: "continue" });
+    const later = { ...wished, state: { ...wished.state, settled: lastRan }, lastRan };
+    expect(waits("DependencyNeverSatisfied", null, later)).toMatchObject({ state: "stranded" });
   });
 
   test("has no advice where only time is needed, and knows when it will start", () => {

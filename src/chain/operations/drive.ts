@@ -2,6 +2,7 @@
 import { type Outcome, type Ref, refOf } from "../../core/index.ts";
 import { attemptPlace, readTask, type TaskPlace } from "../../journal/index.ts";
 import { advance } from "../advance.ts";
+import { identitiesOf } from "../job-identity.ts";
 import { adopt } from "../submit-attempt.ts";
 import type { World } from "../world.ts";
 
@@ -79,7 +80,7 @@ export async function handOver(world: World, task: TaskPlace): Promise<"known" |
 async function isSilent(world: World, task: TaskPlace): Promise<boolean> {
   const { open } = await readTask(world.folder, task);
   const refs = open.map(refOf).filter((ref): ref is Ref => ref !== null);
-  const seen = await world.scheduler.observe(refs);
+  const seen = await world.scheduler.observe(refs, identitiesOf(task, open));
   return refs.every((ref) => seen.get(ref)?.kind === "unreachable");
 }
 

@@ -1,6 +1,6 @@
 /** How an attempt stands in the scheduler's queue, in words. */
 import type { Active, AttemptRecords, Ref, Seen } from "../../core/index.ts";
-import { isNothing, refOf } from "../../core/index.ts";
+import { isNothing, NEVER_MET, refOf } from "../../core/index.ts";
 import { type Chance, pendingReason } from "../../slurm/index.ts";
 
 export interface QueueState {
@@ -65,8 +65,10 @@ export function queueReason({ attempt, code, chance, meaning }: QueueState): str
 }
 
 /** What to do, with how a setting of the chain is changed; null: nothing but wait. */
-export function queueAdvice({ todo, chance }: QueueState, name: string): string | null {
+export function queueAdvice({ todo, chance, code }: QueueState, name: string): string | null {
   if (todo === null || chance === "will-start") return null;
+  // A wish about the beginning is the one setting that a resume does not change.
+  if (code === NEVER_MET) return `stint cancel ${name}, then stint submit --again with another --dependency`;
   return /(^|[ :(])--\w/.test(todo) ? `${todo}; a setting is changed by: stint resume ${name} OPTIONS` : todo;
 }
 

@@ -15,6 +15,7 @@ import {
 } from "../../journal/index.ts";
 import { type FlagValues, isBoundOtherwise } from "../../spec/index.ts";
 import { advanceJob } from "../advance.ts";
+import { identitiesOf } from "../job-identity.ts";
 import { loadSite } from "../site.ts";
 import { boundHere } from "./allocation-here.ts";
 import { furtherAdvice } from "./before-submit.ts";
@@ -361,7 +362,8 @@ async function stillSeen(project: Project, job: JobOnFile, attempt: AttemptRecor
     return `its process ${started.body.pid} lives here`;
   const ref = refOf(attempt);
   if (ref === null) return null;
-  const seen = (await world.scheduler.observe([ref])).get(ref);
+  const identities = identitiesOf(job.task, [attempt]);
+  const seen = (await world.scheduler.observe([ref], identities)).get(ref);
   return seen?.kind === "active" ? `the scheduler says ${seen.phase}` : null;
 }
 

@@ -38,6 +38,13 @@ export function runnerPath(environment: Readonly<Record<string, string | undefin
   return null;
 }
 
+/** Node refuses a module whose path holds a backslash, so no runner would ever start there. Throws StintError. */
+export function requireRunnablePath(project: Project): void {
+  if (!project.stintFolder.includes("\\")) return;
+  const why = `Node.js runs no program from a path with a backslash (${project.stintFolder})`;
+  throw new StintError("usage", `${why}: use another folder, or name one for the records by STINT_DIR`);
+}
+
 /** Copies the runner into the project unless it is there. Any number of processes may do it at once: the content is the name. */
 export async function installRuntime(project: Project, bundle: RuntimeBundle): Promise<void> {
   const folder = join(project.stintFolder, "runtime", bundle.name);

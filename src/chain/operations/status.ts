@@ -12,6 +12,8 @@ import {
 } from "../../core/index.ts";
 import { type Folder, realClock } from "../../host/index.ts";
 import { attemptPlace, findJobs, type JobPlace, JournalError, readRecord } from "../../journal/index.ts";
+import type { JobIdentity } from "../../schedulers/index.ts";
+import { identitiesOf, settledIdentity, submitterIdentities } from "../job-identity.ts";
 import { isHandingOver, NOT_ASKED } from "./chain-state.ts";
 import { type ChainStatus, type StatusInput, statusOf, unfinishedStatus, unreadableStatus } from "./chain-status.ts";
 import { attendedBy } from "./driver-record.ts";
@@ -257,15 +259,18 @@ const MOST_HANDING_ON = 10;
 /** The body of a task that has just ended begins the next one: it lives, here or as a job of the scheduler. */
 async function isHandingOn({ project, place, tasks }: Looked, round: Round): Promise<boolean> {
   const ended = tasks.filter((task) => isAtRest(task) && task.state.settled !== null);
-  const newest = ended.toSorted((a, b) => (b.state.settled?.record.atMs ?? 0) - (a.state.settled?.record.atMs ?? 0));
-  const begun = (
-    await Promise.all(newest.slice(0, MOST_HANDING_ON).map((task) => readLastStarted(project.folder, task)))
-  ).filter((started) => started !== null);
+  const newest = ended
+    .toSorted((a, b) => (b.state.settled?.record.atMs ?? 0) - (a.state.settled?.record.atMs ?? 0))
+    .slice(0, MOST_HANDING_ON);
+  const begun = (await Promise.all(newest.map((task) => readLastStarted(project.folder, task)))).filter(
+    (started) => started !== null,
+  );
   if (begun.some((started) => isHandingOver(started, new Map()))) return true;
   const [first] = tasks;
   if (first === undefined || first.spec.scheduler === "local" || begun.length === 0) return false;
   const refs = begun.map(({ ref }) => ref);
-  const seen = await observeSlurm([{ project, place, job: first }], refs, round);
+  const asked = newest.map((job) => ({ project, place, job }));
+  const seen = await observeSlurm(asked, refs, round);
   return begun.some((started) => isHandingOver(started, seen));
 }
 
@@ -340,13 +345,22 @@ async function observeGroup(group: readonly OpenTask[], all: readonly Ref[]): Pr
       // Looking at a local attempt also ends what its death has left behind: that is its owner's affair alone.
       if (job.spec.scheduler === "local") requireOwnJob(place);
       const { scheduler } = await worldOf(project, place, job.spec);
-      return await scheduler.observe(refs);
+      return await scheduler.observe(refs, new Map(group.flatMap((one) => [...identitiesIn(one.job)])));
     } catch (caught) {
       // The next job of the same scheduler may be in a better state.
       error = lineOf(caught);
     }
   }
   return new Map(refs.map((ref) => [ref, { kind: "unreachable", error }]));
+}
+
+function identitiesIn({ place, task, state, lastRan, submitters }: JobOnFile): ReadonlyMap<Ref, JobIdentity> {
+  return new Map([
+    ...(lastRan === null ? [] : settledIdentity(task, lastRan)),
+    ...(state.settled === null ? [] : settledIdentity(task, state.settled)),
+    ...identitiesOf(task, state.open),
+    ...submitterIdentities(place, submitters),
+  ]);
 }
 
 function notAsked(refs: readonly Ref[]): ReadonlyMap<Ref, Seen> {

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { RECORD_VERSION, refOf, stopInForce } from "../../core/index.ts";
 import { checkHome, createStop, type JobPlace, readStops } from "../../journal/index.ts";
 import { advance, advanceJob } from "../advance.ts";
+import { identitiesOf, stillOwn } from "../job-identity.ts";
 import { reservePath, withReserve } from "../reserve.ts";
 import type { World } from "../world.ts";
 import type { ChainStatus } from "./chain-status.ts";
@@ -168,7 +169,8 @@ async function killRunning(world: World, project: Project, { place, task }: JobO
   const job = await readJob(project.folder, place, task.index);
   const running = job?.state.open.find((a) => a.go?.what === "start" && a.exited === null) ?? null;
   const ref = running === null ? null : refOf(running);
-  if (ref === null) return;
+  if (running === null || ref === null) return;
+  if (!(await stillOwn(world, identitiesOf(task, [running]))).includes(ref)) return;
   world.log(`kill ${ref}: it did not end in its time`);
   await world.scheduler.kill(ref);
 }

@@ -38,7 +38,7 @@ import { rememberProject } from "./known-projects.ts";
 import { requireParentGoesOn } from "./parent-job.ts";
 import { type Project, projectForSubmit, requireOwn, requireOwnJob, type Where } from "./project.ts";
 import { reviseSpec, withdrawQueued } from "./revise-spec.ts";
-import { installRuntime, type RuntimeBundle } from "./runtime-bundle.ts";
+import { installRuntime, type RuntimeBundle, requireRunnablePath } from "./runtime-bundle.ts";
 import { chainStatus, jobStatus } from "./status.ts";
 import { requireSubmitter } from "./submitter-job.ts";
 import { requireUsableCheckpoint } from "./usable-checkpoint.ts";
@@ -117,6 +117,7 @@ export async function submitJob(request: SubmitRequest): Promise<SubmitResult> {
   const there = await readJob(project.folder, place);
   if (there !== null && request.dryRun !== true) await rememberProject(request, project.stintFolder);
   if (there !== null) return again(project, there, { ...request, spec });
+  requireRunnablePath(project);
   const done = await checkBeforeStart(place, spec);
   if (done !== null) return done;
   const takenBy = request.takeCheckpoint === true ? personHere(project) : null;

@@ -1,6 +1,7 @@
 /** Making and ending the submitter of a chain from a command. */
-import { type JobSpec, type Seen, type SubmitterBasis, submitterRef } from "../../core/index.ts";
+import type { JobSpec, Seen, SubmitterBasis } from "../../core/index.ts";
 import { type JobPlace, readSubmitters } from "../../journal/index.ts";
+import { stillOwn, submitterIdentities } from "../job-identity.ts";
 import { ensureSubmitter, withdrawSubmitters } from "../submitters.ts";
 import type { World } from "../world.ts";
 import { StintError } from "./errors.ts";
@@ -64,13 +65,14 @@ export async function endSubmitters(
   const endAtMs = world.clock.monotonicMs() + LEAVE_MS;
   for (let killed = false; wait && !killed; ) {
     const living = (await readSubmitters(world.folder, place)).filter((one) => one.started !== null && !one.ended);
-    const refs = living.map(submitterRef).filter((ref) => ref !== null);
+    const own = submitterIdentities(place, living);
+    const refs = [...own.keys()];
     if (refs.length === 0) return;
     // One that was killed can't say that it has ended.
-    const seen = await world.scheduler.observe(refs);
+    const seen = await world.scheduler.observe(refs, own);
     if (refs.every((ref) => !LIVES.has(seen.get(ref)?.kind ?? "absent"))) return;
     killed = world.clock.monotonicMs() >= endAtMs;
-    if (killed) await world.scheduler.withdraw(refs);
+    if (killed) await world.scheduler.withdraw(await stillOwn(world, own));
     else await world.clock.sleep(300);
   }
 }

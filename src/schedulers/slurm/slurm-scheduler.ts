@@ -82,7 +82,7 @@ export function slurmScheduler(options: SlurmSchedulerOptions): SlurmScheduler {
       return best === undefined ? "none" : { ref: formatRef(best), cluster: best.cluster, id: best.id };
     },
 
-    async observe(refs) {
+    async observe(refs, identities = new Map()) {
       const now = clock.monotonicMs();
       const fresh = (ref: Ref): Seen | null => {
         const last = known.get(ref);
@@ -93,7 +93,9 @@ export function slurmScheduler(options: SlurmSchedulerOptions): SlurmScheduler {
       if (!rest.every((ref) => fresh(ref) !== null)) {
         const cluster = await ownCluster();
         const answers =
-          "error" in cluster ? allUnreachable(rest, cluster.error) : await observeJobs(commands, cluster.name, rest);
+          "error" in cluster
+            ? allUnreachable(rest, cluster.error)
+            : await observeJobs(commands, cluster.name, rest, identities);
         // Stamped afterwards: the answers may have taken as long as they are kept.
         const atMs = clock.monotonicMs();
         for (const [ref, seen] of answers) known.set(ref, { seen: trusted(seen, options.trustedBy ?? null), atMs });
