@@ -54,6 +54,8 @@ export interface AdvanceOptions {
   readonly claims?: boolean;
   /** What the caller knows better than the scheduler's answer would tell. */
   readonly assume?: ReadonlyMap<Ref, Seen>;
+  /** Begin other tasks of the job where this one is over. Default true; false where all of them are stopped. */
+  readonly others?: boolean;
 }
 
 /** More steps than any chain needs in one call; a bug must not turn into a busy loop. */
@@ -67,7 +69,7 @@ const BEGIN_MS = 60_000;
  */
 export async function advance(world: World, task: TaskPlace, options: AdvanceOptions = {}): Promise<Outcome> {
   const outcome = await advanceTask(world, task, options, null);
-  if (outcome.kind !== "over" && outcome.kind !== "held") return outcome;
+  if (options.others === false || (outcome.kind !== "over" && outcome.kind !== "held")) return outcome;
   const claims = options.claims ?? mayClaim((await specOf(world, task)).spec, options);
   if (claims) await advanceJob(world, task.job, { withinMs: BEGIN_MS });
   return outcome;

@@ -249,6 +249,29 @@ test("all processes of the running task killed: the job is stranded, first in th
   expect((await project.stint(["wait", "killed", "--timeout", "60s"])).status).toBe(0);
 });
 
+test("all processes of one of two running tasks killed: it is stranded, and the other one is no reason to say nothing", async () => {
+  const project = prepare();
+  await project.stint(["submit", ...submitting("one", ["--tasks", "3", "--parallel", "2", "--env", "STEPS=600"])]);
+  await until(() => events(project).length >= 2, "two have begun");
+  const attempt = join(project.jobFolder("one"), "tasks/0/attempts/0001");
+  const started = JSON.parse(readFileSync(join(attempt, "started.json"), "utf8")) as {
+    readonly body: { readonly pid: number };
+    readonly guardian: { readonly pid: number };
+  };
+  const own = events(project).filter(({ task }) => task === 0);
+  for (const pid of [started.guardian.pid, started.body.pid, ...own.map(({ pid }) => pid)])
+    process.kill(pid, "SIGKILL");
+  await until(async () => (await look(project, "one")).tasks[0]?.state === "stranded", "nobody moves it");
+  expect((await look(project, "one")).job).toMatchObject({
+    state: "stranded",
+    reason: "1 stranded, 1 running, 1 waiting",
+  });
+  const resumed = await project.stint(["resume", "one"]);
+  expect(resumed.status, resumed.stderr).toBe(0);
+  await until(() => events(project).filter(({ task }) => task === 0).length === 2, "it goes on");
+  expect((await project.stint(["cancel", "one"])).status).toBe(0);
+});
+
 test("nobody has begun the next task: stranded, and of 32 that mend it at once each task is begun once", async () => {
   const project = prepare();
   const args = submitting("gap", ["--array", "1-6", "--parallel", "3"]);

@@ -2,12 +2,15 @@
 import { join } from "node:path";
 import {
   type GoStart,
+  isNothing,
   mayBegin,
   type Progress,
   progressOf,
   progressValue,
   type Ref,
+  refOf,
   type Seen,
+  type TaskPhase,
   taskPhase,
 } from "../../core/index.ts";
 import { type Folder, realClock } from "../../host/index.ts";
@@ -249,8 +252,14 @@ async function amongOthers(
     if (!isUnmoved(status, position) || task === undefined || input === undefined) return status;
     const mustWait = phases[position] === "idle" && !allowed.has(position);
     const name = `${shellName(project, task.place.id)}/${task.task.index}`;
-    return sane(statusOf(task, { ...input, others: { mustWait, move } }, name));
+    const others = { mustWait, move: move && isTakenOn(task, phases[position]) };
+    return sane(statusOf(task, { ...input, others }, name));
   });
+}
+
+/** What the others begin, or go on with. One of which a job is known, alive or not, they leave to its own movers. */
+function isTakenOn({ state }: JobOnFile, phase: TaskPhase | undefined): boolean {
+  return phase === "idle" || state.open.every((attempt) => isNothing(attempt) || refOf(attempt) === null);
 }
 
 /** So many of the tasks that were over last may still be about to begin others. */

@@ -131,7 +131,8 @@ async function end(
   let told = "";
   let killed = false;
   for (;;) {
-    const outcome = await advance(world, job.task);
+    // Beside a stop of all no task may begin: to look at each of them would be in vain.
+    const outcome = await advance(world, job.task, { others: request.task != null });
     if (outcome.kind === "over") return true;
     // A later resume is a person's newer word: what runs now runs by it.
     if (stopInForce(await readStops(project.folder, job.task)) === null) return false;
