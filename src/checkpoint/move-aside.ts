@@ -6,10 +6,10 @@
  */
 import { randomBytes } from "node:crypto";
 import type { BigIntStats } from "node:fs";
-import { link, lstat, open, readdir, rename, unlink } from "node:fs/promises";
+import { link, lstat, readdir, rename, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { QuarantineMove } from "../core/index.ts";
-import { errorCode } from "../host/index.ts";
+import { errorCode, isAbsent, pooledCalls, syncNames } from "../host/index.ts";
 import { systemWords } from "./file-window.ts";
 
 export type MovedAside =
@@ -78,7 +78,7 @@ async function moveOne(move: QuarantineMove): Promise<string | null> {
   const got = await statsOf(taken);
   if (got !== null && !(isMeant(got, move) && hasSameContent(got, seen))) return putBack(taken, got, from);
   await finishTaken(move);
-  for (const folder of new Set([dirname(to), dirname(from)])) await syncFolder(folder);
+  for (const folder of new Set([dirname(to), dirname(from)])) await syncNames(pooledCalls, folder);
   const now = await statsOf(to);
   return now === null || isMeant(now, move) ? null : `${to} is there already, and is another file`;
 }
@@ -181,28 +181,12 @@ function hasSameContent(now: BigIntStats, before: BigIntStats): boolean {
   return now.isDirectory() || (now.mtimeNs === before.mtimeNs && now.size === before.size);
 }
 
-function isAbsent(error: unknown): boolean {
-  return errorCode(error) === "ENOENT" || errorCode(error) === "ENOTDIR";
-}
-
 async function namesIn(folder: string): Promise<readonly string[]> {
   try {
     return await readdir(folder);
   } catch (error) {
     if (isAbsent(error)) return [];
     throw error;
-  }
-}
-
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, "r");
-  try {
-    await folder.sync();
-  } catch (error) {
-    // Some network and FUSE file systems know no fsync of a folder: there is nothing more to be done there.
-    if (!["EINVAL", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"].includes(errorCode(error) ?? "")) throw error;
-  } finally {
-    await folder.close();
   }
 }
 

@@ -1,7 +1,7 @@
 /** What claims leave behind beside a checkpoint: records that count no longer, and temporary files of processes that died. */
 import { lstat, readdir, readFile, stat, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { errorCode, type Folder, temporaryMaker, temporaryName } from "../host/index.ts";
+import { type Folder, pidExists, temporaryMaker, temporaryName } from "../host/index.ts";
 import { type OwnerPlace, type OwnerRow, ownerFile, ownerNumber, parseOwnerRecord } from "./owner-record.ts";
 
 /**
@@ -78,7 +78,7 @@ async function removeLeftovers(path: string, nowMs: number): Promise<void> {
     if ("why" in record && text !== "" && !text.startsWith('{"version":')) continue;
     const isTorn = "why" in record;
     // Of a process elsewhere only the record's own time tells; one of ours that lives is never taken its file away.
-    if (maker.pid === null ? isTorn : exists(maker.pid)) continue;
+    if (maker.pid === null ? isTorn : pidExists(maker.pid)) continue;
     // Under the same host's name it may live where it cannot be seen, in another container or on another machine, and be just
     // about to write or link: what holds no time of its own yet is held against a file that is made now.
     if (isTorn) folderMs ??= await timeIn(path);
@@ -95,14 +95,5 @@ async function timeIn(path: string): Promise<number> {
     return (await lstat(probe)).mtimeMs;
   } finally {
     await unlink(probe);
-  }
-}
-
-function exists(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return errorCode(error) !== "ESRCH";
   }
 }

@@ -4,7 +4,7 @@ import { dirname, join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { blockingCalls, type FileCalls, pooledCalls } from "./file-calls.ts";
 import type { Folder } from "./folder.ts";
-import { errorCode, FolderError } from "./folder-error.ts";
+import { errorCode, FolderError, isAbsent } from "./folder-error.ts";
 
 /** A folder whose calls run on the thread pool: a hung file system stops only the one who waits for it. */
 export function pooledFolder(): Folder {
@@ -177,14 +177,9 @@ async function readOrNull(calls: FileCalls, path: string): Promise<string | null
   }
 }
 
-/** A name below something that is no folder is as absent as one in a folder that is not there. */
-function isAbsent(error: unknown): boolean {
-  const code = errorCode(error);
-  return code === "ENOENT" || code === "ENOTDIR";
-}
-
 /** Makes the names in a folder durable, where the file system can do so at all. */
-async function syncNames(calls: FileCalls, folder: string): Promise<void> {
+/** Makes the names in a folder last. */
+export async function syncNames(calls: FileCalls, folder: string): Promise<void> {
   try {
     await calls.syncFolder(folder);
   } catch (error) {

@@ -23,6 +23,12 @@ export function isOutOfSpace(error: unknown): boolean {
   return code === "ENOSPC" || code === "EDQUOT";
 }
 
+/** True when the file is not there: a name below something that is no folder is as absent as one in a folder that is not there. */
+export function isAbsent(error: unknown): boolean {
+  const code = errorCode(error);
+  return code === "ENOENT" || code === "ENOTDIR";
+}
+
 /** The system's word of an error (`ENOENT` …), or null where it carries none. */
 export function errorCode(error: unknown): string | null {
   if (typeof error !== "object" || error === null || !("code" in error)) return null;

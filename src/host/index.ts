@@ -11,14 +11,21 @@ export {
   slurmTracking,
 } from "./cgroup.ts";
 export { type Clock, realClock } from "./clock.ts";
-export { blockingFolder, durableFolder, pooledFolder, temporaryMaker, temporaryName } from "./durable-folder.ts";
+export {
+  blockingFolder,
+  durableFolder,
+  pooledFolder,
+  syncNames,
+  temporaryMaker,
+  temporaryName,
+} from "./durable-folder.ts";
 export { endSelf } from "./exit.ts";
 export { blockingCalls, type FileCalls, pooledCalls } from "./file-calls.ts";
 export type { Folder } from "./folder.ts";
-export { errorCode, FolderError, isOutOfSpace } from "./folder-error.ts";
+export { errorCode, FolderError, isAbsent, isOutOfSpace } from "./folder-error.ts";
 export { type FolderHints, folderHints } from "./folder-hints.ts";
 export { type SignalResult, type SweepOptions, signalMembers, sweep, termAll } from "./ladder.ts";
-export { aliveHere, processRef, sameMachine, sinceStartMs, thisMachine, thisProcess } from "./machine.ts";
+export { aliveHere, pidExists, processRef, sameMachine, sinceStartMs, thisMachine, thisProcess } from "./machine.ts";
 export { doubtsAbout, findMembers, type Member, type MemberQuery } from "./members.ts";
 export { type MeterOptions, TreeMeter, type Usage } from "./meter.ts";
 export {
@@ -46,3 +53,4 @@ export {
   subreaperPrefix,
 } from "./spawn.ts";
 export type { TreeTotals } from "./tree-counter.ts";
+export { userName } from "./user.ts";

@@ -64,7 +64,8 @@ export function sinceStartMs(ref: ProcessRef): number | null {
   return Math.max(0, Math.round((uptimeSeconds - ref.startTicks / clockTicksPerSecond()) * 1000));
 }
 
-function pidExists(pid: number): boolean {
+/** Whether a process has this number, anybody's: not whether it is the one that had it. */
+export function pidExists(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;

@@ -1,5 +1,5 @@
 /** The process that is the body of an attempt: the real parts behind its ports. */
-import { hostname, userInfo } from "node:os";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import {
   APPLICATION_FILE,
@@ -20,6 +20,7 @@ import {
   slurmOomKills,
   spawnApplication,
   thisMachine,
+  userName,
 } from "../host/index.ts";
 import { type AttemptPlace, checkHome, readEnvironment, readStops, readTask } from "../journal/index.ts";
 import { type Allocation, LOCAL_LIMIT_END, LOCAL_REF, MARK, markQuery, parseLocalRef } from "../schedulers/index.ts";
@@ -162,7 +163,7 @@ class Start {
       jobId: allocation.cluster === null ? null : allocation.id,
       // The batch script runs on the first one.
       node: (allocation.nodes[0] ?? hostname()).split(".")[0] ?? "",
-      user: userName(),
+      user: userName() ?? String(process.getuid?.() ?? 0),
     };
     this.output = outputPaths(spec, place, where);
     this.#input = inputPath(spec, place, where);
@@ -241,14 +242,5 @@ class Start {
     } catch (error) {
       this.#world.log(`${APPLICATION_FILE}: ${error instanceof Error ? error.message : String(error)}`);
     }
-  }
-}
-
-function userName(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    // A uid without an entry in the password database, as in many containers.
-    return String(process.getuid?.() ?? 0);
   }
 }

@@ -18,6 +18,8 @@ export interface LifeEnd {
   readonly exit: ApplicationExit | null;
   readonly endedBy: EndedBy;
   readonly endedMs: number;
+  /** Whether something of the attempt was left when its time was up. */
+  readonly left: boolean;
 }
 
 /** One application's life: two loops that share what was wished and what was done. */
@@ -71,7 +73,7 @@ export class Life {
     await this.untilThawed(() => exit !== null);
     const now = world.clock.monotonicMs();
     const by: EndedBy = exit !== null ? "application" : (this.wish ?? (asked ? "scheduler" : "window"));
-    if (exit === null && (by === "fence" || this.frozen)) return this.end(exit, "fence", endedMs || now);
+    if (exit === null && (by === "fence" || this.frozen)) return this.end(exit, "fence", endedMs || now, true);
     // After the main process's end this is for what it left behind; a TERM that the scheduler sent to everyone is not repeated.
     let left = exit === null || this.application.anyLeft();
     if (by !== "scheduler" && left) this.term(by, exit === null);
@@ -90,7 +92,7 @@ export class Life {
     }
     // A cancel that came while a drain or the window's end was under way is what ended it.
     const cancelled = this.cancelledMs !== null && by !== "application";
-    return this.end(exit, cancelled ? "cancel" : by, endedMs || world.clock.monotonicMs());
+    return this.end(exit, cancelled ? "cancel" : by, endedMs || world.clock.monotonicMs(), left);
   }
 
   /** When KILL comes; a cancel on the way brings it nearer. */
@@ -107,8 +109,8 @@ export class Life {
     while (this.frozen && !exited() && this.wish !== "fence" && clock.monotonicMs() < untilMs) await clock.sleep(100);
   }
 
-  private end(exit: ApplicationExit | null, endedBy: EndedBy, endedMs: number): LifeEnd {
-    return { exit, endedBy, endedMs };
+  private end(exit: ApplicationExit | null, endedBy: EndedBy, endedMs: number, left: boolean): LifeEnd {
+    return { exit, endedBy, endedMs, left };
   }
 
   private graceFor(by: EndedBy): number {

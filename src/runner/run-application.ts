@@ -43,7 +43,7 @@ export async function runApplication(ports: Body, started: Started, before: Prog
   // Before anything waits for a file: what that takes is no part of the saving.
   const overMs = world.clock.monotonicMs() - begunMs;
   // What is left is killed; without a TERM of ours before it that tells nothing.
-  const killed = life.termSent && (life.sent.some(({ signal }) => signal === "SIGKILL") || application.anyLeft());
+  const killed = life.termSent && (end.left || life.sent.some(({ signal }) => signal === "SIGKILL"));
   const survivors = await application.sweep();
   life.finished = true;
   await samples.write().catch((error: unknown) => {

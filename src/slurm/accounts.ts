@@ -1,5 +1,5 @@
 /** Limits of a user as accounting keeps them: associations and QOS, from `sacctmgr -nP`. */
-import { parseDuration } from "../core/index.ts";
+import { parseLimit } from "./time-stamp.ts";
 
 /** What a user may do under one account; null: no limit. Limits of the accounts above are in it. */
 export interface Association {
@@ -34,7 +34,7 @@ export function parseAssociations(text: string): readonly Association[] {
       partition,
       maxJobs: numberOf(jobs),
       maxSubmit: numberOf(submit),
-      maxWallMs: timeOf(wall),
+      maxWallMs: parseLimit(wall),
       defaultQos,
     }),
   );
@@ -46,7 +46,7 @@ export function parseQos(text: string): readonly Qos[] {
     name,
     maxSubmitPerUser: numberOf(submit),
     maxJobsPerUser: numberOf(jobs),
-    maxWallMs: timeOf(wall),
+    maxWallMs: parseLimit(wall),
   }));
 }
 
@@ -63,9 +63,4 @@ function rowsOf(text: string, fields: number): readonly (readonly string[])[] {
 /** Empty, and `-1`: no limit. */
 function numberOf(text: string): number | null {
   return /^\d+$/.test(text) ? Number(text) : null;
-}
-
-function timeOf(text: string): number | null {
-  const parsed = parseDuration(text, { bareNumber: "minutes" });
-  return parsed.kind === "duration" ? parsed.ms : null;
 }

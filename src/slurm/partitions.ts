@@ -1,5 +1,5 @@
 /** Partitions as `scontrol -o show partition` prints them: one a line. */
-import { parseDuration } from "../core/index.ts";
+import { parseLimit } from "./time-stamp.ts";
 
 export interface Partition {
   readonly name: string;
@@ -26,17 +26,11 @@ export function parsePartitions(text: string): readonly Partition[] {
         name,
         isDefault: value("Default") === "YES",
         state: value("State"),
-        maxTimeMs: timeOf(value("MaxTime")),
-        defaultTimeMs: timeOf(value("DefaultTime")),
+        maxTimeMs: parseLimit(value("MaxTime")),
+        defaultTimeMs: parseLimit(value("DefaultTime")),
         allowAccounts: accounts === "" || accounts === "ALL" ? "all" : accounts.split(","),
         allocNodes: value("AllocNodes"),
       },
     ];
   });
-}
-
-/** `UNLIMITED` and `NONE` are no time. */
-function timeOf(text: string): number | null {
-  const parsed = parseDuration(text, { bareNumber: "minutes" });
-  return parsed.kind === "duration" ? parsed.ms : null;
 }

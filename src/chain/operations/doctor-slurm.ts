@@ -1,7 +1,6 @@
 /** What Slurm is like here, as far as a chain depends on it. */
-import { userInfo } from "node:os";
 import { formatDuration, type JobSpec } from "../../core/index.ts";
-import { findProgram } from "../../host/index.ts";
+import { findProgram, userName } from "../../host/index.ts";
 import { loadSlurm } from "../../schedulers/index.ts";
 import type { ControllerConfig } from "../../slurm/index.ts";
 import type { LoadedSite } from "../site.ts";
@@ -65,20 +64,12 @@ export async function schedulerFindings(
       times(config.value),
       requeue(config.value),
       ...partitions,
-      ...(config.value.accounting ? await limitFindings(questions, spec, userName()) : []),
+      ...(config.value.accounting
+        ? await limitFindings(questions, spec, userName() ?? String(process.getuid?.() ?? 0))
+        : []),
     ],
     questions,
   };
-}
-
-/** As accounting knows the user. */
-function userName(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    // A uid without an entry in the password database.
-    return String(process.getuid?.() ?? 0);
-  }
 }
 
 const OLDEST_SLURM = [22, 5] as const;

@@ -1,9 +1,8 @@
 /** The project: the `.stint` folder that holds the jobs, and whose it is. */
 import { existsSync, statSync } from "node:fs";
-import { userInfo } from "node:os";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { quoteCommand, suggestName } from "../../core/index.ts";
-import { blockingFolder, errorCode, type Folder } from "../../host/index.ts";
+import { blockingFolder, errorCode, type Folder, userName } from "../../host/index.ts";
 import { type JobPlace, placeOfJobFolder } from "../../journal/index.ts";
 import { StintError } from "./errors.ts";
 
@@ -57,12 +56,8 @@ export function projectForSubmit(where: Where): Project {
 
 /** The user's name as the first part of a job's id. Falls back to the uid where the system knows no name. */
 export function currentUser(): string {
-  try {
-    return suggestName(userInfo().username);
-  } catch {
-    // A uid without an entry in the password database, as in many containers.
-    return `uid-${process.getuid?.() ?? 0}`;
-  }
+  const name = userName();
+  return name === null ? `uid-${process.getuid?.() ?? 0}` : suggestName(name);
 }
 
 /**

@@ -1,0 +1,10 @@
+import { userInfo } from "node:os";
+
+/** The name of who runs this; null for a uid without an entry in the password database, as in many containers. */
+export function userName(): string | null {
+  try {
+    return userInfo().username;
+  } catch {
+    return null;
+  }
+}
