@@ -51,8 +51,12 @@ interface JobJson {
   }[];
 }
 
+/** So that the queue tells the jobs of tests apart that run at the same time. */
+let made = 0;
+
 class TaskProject {
   readonly folder: string;
+  readonly name = `tasks${++made}`;
   readonly #slurm: Cluster;
 
   constructor(slurm: Cluster, t: TestContext) {
@@ -62,7 +66,7 @@ class TaskProject {
     writeFileSync(join(this.folder, "app.sh"), APP);
     chmodSync(join(this.folder, "app.sh"), 0o755);
     t.onTestFinished(async () => {
-      await this.stint("cancel", "tasks");
+      await this.stint("cancel", this.name);
       rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
     });
   }
@@ -76,7 +80,7 @@ class TaskProject {
     return this.stint(
       "submit",
       "--name",
-      "tasks",
+      this.name,
       ...QUICK,
       ...checkpoint,
       ...more,
@@ -88,7 +92,7 @@ class TaskProject {
   }
 
   async look(): Promise<JobJson> {
-    return JSON.parse((await this.stint("status", "tasks", "--json")).stdout) as JobJson;
+    return JSON.parse((await this.stint("status", this.name, "--json")).stdout) as JobJson;
   }
 
   events(): readonly (readonly string[])[] {
@@ -101,7 +105,7 @@ class TaskProject {
   }
 
   get #job(): string {
-    return join(this.folder, ".stint/jobs", this.#slurm.user.name, "tasks");
+    return join(this.folder, ".stint/jobs", this.#slurm.user.name, this.name);
   }
 
   /** Records of the submitters, in order. */
@@ -135,7 +139,7 @@ class TaskProject {
   }
 
   async queue(): Promise<readonly string[]> {
-    const { stdout } = await this.#slurm.runAsUser("squeue", ["-h", "-r", "-n", "tasks", "-o", "%i"]);
+    const { stdout } = await this.#slurm.runAsUser("squeue", ["-h", "-r", "-n", this.name, "-o", "%i"]);
     return stdout.split("\n").filter((id) => id !== "");
   }
 
@@ -156,15 +160,15 @@ function mostAtWork(events: readonly (readonly string[])[]): number {
   return most;
 }
 
-describe.skipIf(unavailable !== null)(
-  `several tasks on a real Slurm${unavailable === null ? "" : ` (${unavailable})`}`,
-  () => {
+describe
+  .skipIf(unavailable !== null)
+  .concurrent(`several tasks on a real Slurm${unavailable === null ? "" : ` (${unavailable})`}`, () => {
     const slurm = found as Cluster;
 
     it("runs an array, two at a time, each task through the end of a window, with Slurm's own index", async (t) => {
       const project = new TaskProject(slurm, t);
       const submitted = await project.submit(50, ["--array", "2-8:3%2"]);
-      expect(submitted).toMatchObject({ exitCode: 0, stdout: expect.stringContaining("submitted tasks") });
+      expect(submitted).toMatchObject({ exitCode: 0, stdout: expect.stringContaining(`submitted ${project.name}`) });
       await until("the first is at work", () => (project.events().length > 0 ? true : null));
       const ids = await project.queue();
       expect(ids.some((id) => /^\d+_2$/.test(id))).toBe(true);
@@ -185,7 +189,7 @@ describe.skipIf(unavailable !== null)(
           timeoutMs: 150_000,
         },
       );
-      expect(await project.stint("wait", "tasks", "--timeout", "60s")).toMatchObject({ exitCode: 0 });
+      expect(await project.stint("wait", project.name, "--timeout", "60s")).toMatchObject({ exitCode: 0 });
       await project.untilQueueEmpty();
       const events = project.events();
       expect(mostAtWork(events)).toBe(2);
@@ -209,7 +213,7 @@ describe.skipIf(unavailable !== null)(
         expect(stdout.trim()).toBe(`${jobs[0]}_${task}|${jobs[0]}|COMPLETED`);
       }
       const account = await until("the account of a first attempt has come", async () => {
-        const { stdout } = await project.stint("status", "tasks/2", "--json");
+        const { stdout } = await project.stint("status", `${project.name}/2`, "--json");
         const { attempts } = JSON.parse(stdout) as { attempts: readonly { accounting: unknown; verdict: string }[] };
         return attempts[0]?.accounting == null ? null : attempts[0];
       });
@@ -228,7 +232,7 @@ describe.skipIf(unavailable !== null)(
         state: "over",
         reason: expect.stringContaining("CANCELLED"),
       });
-      expect(await project.stint("cancel", "tasks")).toMatchObject({ exitCode: 0 });
+      expect(await project.stint("cancel", project.name)).toMatchObject({ exitCode: 0 });
       await project.untilQueueEmpty();
       expect((await project.look()).job).toMatchObject({ state: "over", tasks: { stopped: 2 } });
     });
@@ -236,8 +240,8 @@ describe.skipIf(unavailable !== null)(
     it("brings TERM to the step of an array's task, which Slurm calls N_k.0", async (t) => {
       const project = new TaskProject(slurm, t);
       await project.submit(45, ["--array", "3", "--launch", "srun"]);
-      expect(await project.stint("wait", "tasks", "--timeout", "120s")).toMatchObject({ exitCode: 0 });
-      const { stdout } = await project.stint("status", "tasks/3", "--json");
+      expect(await project.stint("wait", project.name, "--timeout", "120s")).toMatchObject({ exitCode: 0 });
+      const { stdout } = await project.stint("status", `${project.name}/3`, "--json");
       const { attempts } = JSON.parse(stdout) as {
         attempts: readonly { verdict: string; exitCode: number; saving: object }[];
       };
@@ -270,5 +274,4 @@ describe.skipIf(unavailable !== null)(
       expect(refused).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("MaxArraySize") });
       expect(existsSync(join(project.folder, ".stint"))).toBe(false);
     });
-  },
-);
+  });
