@@ -19,6 +19,8 @@ import {
   refOf,
   type Seen,
   type Step,
+  specForTask,
+  taskPhase,
   type View,
   type Watch,
   type WithdrawReason,
@@ -27,6 +29,7 @@ import {
 import {
   attemptPlace,
   createRecord,
+  type JobPlace,
   JournalError,
   readSpec,
   readStops,
@@ -34,6 +37,7 @@ import {
   type TaskPlace,
 } from "../journal/index.ts";
 import { isOrphaned, type JobIdentity } from "../schedulers/index.ts";
+import { type BeginOptions, type BeginResult, beginTasks, findSlot, type Slot, stands } from "./begin-tasks.ts";
 import { identitiesOf } from "./job-identity.ts";
 import { readRuntimeFault } from "./runtime-fault.ts";
 import { adopt, submitAttempt } from "./submit-attempt.ts";
@@ -50,21 +54,88 @@ export interface AdvanceOptions {
   readonly claims?: boolean;
   /** What the caller knows better than the scheduler's answer would tell. */
   readonly assume?: ReadonlyMap<Ref, Seen>;
+  /** Begin other tasks of the job where this one is over. Default true; false where all of them are stopped. */
+  readonly others?: boolean;
 }
 
 /** More steps than any chain needs in one call; a bug must not turn into a busy loop. */
 const MAX_STEPS = 10_000;
+/** Whoever has ended a task begins others for so long; after that the next one does. */
+const BEGIN_MS = 60_000;
 
+/**
+ * Advances one task. Whoever finds it over has freed a slot, and begins what may begin of its job's other tasks; in mode submitter
+ * a body leaves that to the submitter.
+ */
 export async function advance(world: World, task: TaskPlace, options: AdvanceOptions = {}): Promise<Outcome> {
+  const outcome = await advanceTask(world, task, options, null);
+  if (options.others === false || (outcome.kind !== "over" && outcome.kind !== "held")) return outcome;
+  const claims = options.claims ?? mayClaim((await specOf(world, task)).spec, options);
+  if (claims) await advanceJob(world, task.job, { withinMs: BEGIN_MS });
+  return outcome;
+}
+
+function mayClaim({ mode }: JobSpec, { me }: AdvanceOptions): boolean {
+  return mode !== "submitter" || me === undefined;
+}
+
+/**
+ * Begins every task of a job that may begin and that nobody moves; a job of one task is left alone. What the scheduler does not take
+ * now leaves no claim behind.
+ */
+export async function advanceJob(world: World, job: JobPlace, options: BeginOptions = {}): Promise<BeginResult> {
+  const result = await beginTasks(world, job, (task, slot) => advanceTask(world, task, {}, slot), options);
+  if (result.refused !== null) await takeBack(world, result.refused.task, result.refused.attempt);
+  return result;
+}
+
+/** Our own claim, of which a clear no says that no job carries it: the next mover need not look for one. */
+async function takeBack(world: World, task: TaskPlace, attempt: number): Promise<void> {
+  if (!world.memory.refusals.has(attemptPlace(task, attempt).folder)) return;
+  if (await isOurClaim(world, task, attempt))
+    await withdraw(world, task, attempt, "not-needed", "the scheduler did not take it");
+}
+
+async function isOurClaim(world: World, task: TaskPlace, attempt: number): Promise<boolean> {
+  const { open } = await readTask(world.folder, task);
+  const { claim = null, submitted = null } = open.find(({ number }) => number === attempt) ?? {};
+  const { pid, startTicks } = world.self;
+  return claim !== null && submitted === null && claim.by.pid === pid && claim.by.startTicks === startTicks;
+}
+
+async function advanceTask(
+  world: World,
+  task: TaskPlace,
+  options: AdvanceOptions,
+  granted: Slot | null,
+): Promise<Outcome> {
   const round = newRound(options.assume);
+  let slot = granted;
   for (let steps = 0; steps < MAX_STEPS; steps++) {
     const spec = await specOf(world, task);
     const view = await look(world, task, spec.spec, options, round);
     const step = nextStep(view);
     if (step.do === "rest") return step.outcome;
+    const bounded = step.do === "claim" && needsSlot(spec.spec, view);
+    if (bounded) slot ??= await findSlot(world, task, spec.spec);
+    if (bounded && slot === null) return waitsForSlot(step.attempt, spec.spec);
     await perform(world, task, spec, view, step, round);
+    if (!bounded || slot === null || (await stands(world, task.job, slot))) continue;
+    slot = null;
+    if (await isOurClaim(world, task, step.attempt))
+      await withdraw(world, task, step.attempt, "not-needed", "a resume has put others in the way");
   }
   throw new Error(`advance of ${task.id} does not come to rest: please report this`);
+}
+
+/** It has not begun, and its job is one of which no more than so many are at work. */
+function needsSlot({ tasks }: JobSpec, { settled, open, stops }: View): boolean {
+  return (tasks?.parallel ?? null) !== null && taskPhase({ settled, open }, stops) === "idle";
+}
+
+function waitsForSlot(attempt: number, { tasks, timing }: JobSpec): Outcome {
+  const why = `waits for a slot: ${tasks?.parallel} at a time`;
+  return { kind: "waiting", why, attempt, lookAgainMs: timing.pollMs, forSlot: true };
 }
 
 /** Answers of one call: what was asked once is not asked again, unless our own cancel has changed it. */
@@ -95,7 +166,7 @@ async function specOf(world: World, task: TaskPlace): Promise<SpecNow> {
       `${path} is empty: the submit of ${task.job.id} never came to its end; submit it again`,
     );
   }
-  return { number: found.number, spec: found.revision.spec };
+  return { number: found.number, spec: specForTask(found.revision.spec, task.index) };
 }
 
 export function policyOf(spec: JobSpec, ownerUid: number): Policy {
@@ -122,7 +193,7 @@ async function look(
   round: Round,
 ): Promise<View> {
   // Stops first: one that arrives after this look is seen by the next.
-  const stops = await readStops(world.folder, task.job);
+  const stops = await readStops(world.folder, task);
   const { settled, open } = await readTask(world.folder, task);
   const claimers = new Map<number, Claimer>();
   const watches = new Map<number, Watch>();
@@ -150,7 +221,7 @@ async function look(
     me: options.me ?? null,
     topUp: options.topUp ?? false,
     waitsAsWished: waitsAsWished(spec, { settled, open }),
-    claims: options.claims ?? (spec.mode !== "submitter" || options.me === undefined),
+    claims: options.claims ?? mayClaim(spec, options),
     seen: round.seen,
     found: round.found,
     claimers,

@@ -1,5 +1,6 @@
 // The face of chain: moving a chain, and the world it moves in.
-export { type AdvanceOptions, advance, withdraw } from "./advance.ts";
+export { type AdvanceOptions, advance, advanceJob, withdraw } from "./advance.ts";
+export { type BeginOptions, type BeginResult, begunTasks, tasksTogether } from "./begin-tasks.ts";
 export { type GatherOptions, type GatherResult, gatherTask, type MissingAccount } from "./gather-task.ts";
 export { identitiesOf } from "./job-identity.ts";
 export { APPLICATION_FILE, type ApplicationRecord, localAttempts, markOf } from "./local-attempts.ts";
@@ -19,7 +20,16 @@ export {
   gatherAccounting,
   gatherForLook,
 } from "./operations/gather-accounting.ts";
-export { findJob, shortName } from "./operations/job-name.ts";
+export {
+  findJob,
+  findTarget,
+  requireOneTask,
+  shortName,
+  type Target,
+  targetName,
+  withTask,
+} from "./operations/job-name.ts";
+export type { TaskCounts } from "./operations/job-of-tasks.ts";
 export { type KnownProjects, knownProjects, type StaleProject } from "./operations/known-projects.ts";
 export { type PreparedJob, type PrepareInput, prepareJob } from "./operations/prepare-job.ts";
 export { findProject, type Project, requireProject, type Where } from "./operations/project.ts";
@@ -36,8 +46,11 @@ export type { RuntimeBundle } from "./operations/runtime-bundle.ts";
 export type { SetAside } from "./operations/set-aside.ts";
 export {
   chainStatus,
+  type FamilyStatus,
   familyStatus,
+  type JobStatus,
   type JobTable,
+  jobStatus,
   jobTable,
   jobTables,
   type StatusOptions,

@@ -28,8 +28,16 @@ export function markOf(uuid: string, attempt: AttemptPlace): string {
   return `${uuid}/${attempt.task.index}/${attempt.number}`;
 }
 
-export function localAttempts(folder: Folder, job: JobPlace, uuid: string, killWaitMs: number) {
+/** `own`: the task whose attempts are asked for most; it is looked at first. */
+export function localAttempts(
+  folder: Folder,
+  job: JobPlace,
+  uuid: string,
+  killWaitMs: number,
+  own: number | null = null,
+) {
   const places = new Map<Ref, AttemptPlace>();
+  const visited = new Set<string>();
   return {
     markOf(attemptFolder: string): string {
       const place = placeOfAttemptFolder(attemptFolder);
@@ -38,7 +46,7 @@ export function localAttempts(folder: Folder, job: JobPlace, uuid: string, killW
     },
 
     async attemptOf(ref: Ref): Promise<LocalAttempt | null> {
-      const place = places.get(ref) ?? (await search(folder, job, ref, places));
+      const place = places.get(ref) ?? (await search(folder, job, ref, { found: places, visited, own }));
       if (place === null) return null;
       const { claim, started, exited } = await readAttempt(folder, place);
       const application = await readRecord<ApplicationRecord>(folder, join(place.folder, APPLICATION_FILE));
@@ -55,23 +63,34 @@ export function localAttempts(folder: Folder, job: JobPlace, uuid: string, killW
   };
 }
 
-/** From the newest attempt down: those that anybody asks for are the newest. What it comes by on the way is noted in `found`. */
+interface Search {
+  /** What it comes by on the way is noted. */
+  readonly found: Map<Ref, AttemptPlace>;
+  /** Attempts that are settled say nothing new: of a thousand finished tasks none is read twice. */
+  readonly visited: Set<string>;
+  readonly own: number | null;
+}
+
+/** From the newest attempt down: those that anybody asks for are the newest. */
 async function search(
   folder: Folder,
   job: JobPlace,
   ref: Ref,
-  found: Map<Ref, AttemptPlace>,
+  { found, visited, own }: Search,
 ): Promise<AttemptPlace | null> {
   const indices = ((await folder.list(join(job.folder, "tasks"))) ?? [])
     .filter((name) => /^\d+$/.test(name))
-    .map(Number);
+    .map(Number)
+    .sort((a, b) => Number(b === own) - Number(a === own));
   for (const index of indices) {
     const task = taskPlace(job, index);
     for (const number of (await attemptNumbers(folder, task)).reverse()) {
       const place = attemptPlace(task, number);
-      const { submitted, started } = await readAttempt(folder, place);
+      if (visited.has(place.folder)) continue;
+      const { submitted, started, settled } = await readAttempt(folder, place);
       for (const of of [submitted, started]) if (of !== null) found.set(of.ref, place);
-      if (found.has(ref)) return place;
+      if (settled !== null) visited.add(place.folder);
+      if (found.has(ref)) return found.get(ref) ?? place;
     }
   }
   return null;

@@ -24,6 +24,8 @@ export interface OpenOptions {
   readonly folder: Folder;
   /** One line for whoever debugs; must not block. Default: nowhere. */
   readonly log?: (line: string) => void;
+  /** The task that this process is there for. Default: none in particular. */
+  readonly task?: number;
   /** Only the body of an attempt keeps the count of opaque checkpoint files on file. Default false. */
   readonly keepsGenerations?: boolean;
 }
@@ -33,12 +35,12 @@ export interface OpenOptions {
  * folder can't be used.
  */
 export async function openWorld(job: JobPlace, spec: JobSpec, options: OpenOptions): Promise<World> {
-  const { folder, log = () => {}, keepsGenerations = false } = options;
+  const { folder, log = () => {}, task, keepsGenerations = false } = options;
   const home = await checkHome(folder, job);
   const ownerUid = (await stat(job.folder)).uid;
   return {
     folder,
-    scheduler: await openScheduler({ job, spec, folder, uuid: home.uuid, ownerUid, log }),
+    scheduler: await openScheduler({ job, spec, folder, uuid: home.uuid, ownerUid, task: task ?? null, log }),
     clock: realClock,
     self: thisProcess(),
     aliveHere,
@@ -57,13 +59,14 @@ interface SchedulerParts {
   readonly folder: Folder;
   readonly uuid: string;
   readonly ownerUid: number;
+  readonly task: number | null;
   readonly log: (line: string) => void;
 }
 
-async function openScheduler({ job, spec, folder, uuid, ownerUid, log }: SchedulerParts): Promise<Scheduler> {
+async function openScheduler({ job, spec, folder, uuid, ownerUid, task, log }: SchedulerParts): Promise<Scheduler> {
   const environment = process.env;
   if (spec.scheduler === "local")
-    return localScheduler({ folder, environment, ...localAttempts(folder, job, uuid, spec.killWaitMs) });
+    return localScheduler({ folder, environment, ...localAttempts(folder, job, uuid, spec.killWaitMs, task) });
   const { slurmScheduler } = await loadSlurm();
   const { pollFloorMs, trustedBy } = rulesNow(environment, log);
   const pollMs = Math.max(spec.timing.pollMs, pollFloorMs);

@@ -29,16 +29,16 @@ export function reservePath(task: TaskPlace): string {
 }
 
 /**
- * A folder that gives up the task's `reserve` file when the disk is full, so that what must be said can still be written.
+ * A folder that gives up a task's `reserve` file, the first that is there, when the disk is full, so that what must be said can
+ * still be written.
  * Everything else fails as ever, also an account of an attempt long over, which can be asked for again. Only an attempt that is about to start makes the reserve again (`ensureReserve`).
  */
-export function withReserve(folder: Folder, path: string): Folder {
+export function withReserve(folder: Folder, ...paths: readonly string[]): Folder {
   const retried = async <T>(action: () => Promise<T>): Promise<T> => {
     try {
       return await action();
     } catch (error) {
-      if (!isOutOfSpace(error) || (await folder.identity(path)) === null) throw error;
-      await folder.remove(path);
+      if (!isOutOfSpace(error) || !(await giveUpOne(folder, paths))) throw error;
       return action();
     }
   };
@@ -51,4 +51,13 @@ export function withReserve(folder: Folder, path: string): Folder {
       return basename(made) === ACCOUNTING_FILE ? write() : retried(write);
     },
   };
+}
+
+async function giveUpOne(folder: Folder, paths: readonly string[]): Promise<boolean> {
+  for (const path of paths) {
+    if ((await folder.identity(path)) === null) continue;
+    await folder.remove(path);
+    return true;
+  }
+  return false;
 }

@@ -10,9 +10,18 @@ import {
   refsOf,
   type SchedulerName,
   type Submitted,
+  taskIndices,
   type View,
 } from "../core/index.ts";
-import { type AttemptPlace, attemptPlace, createRecord, readEnvironment, type TaskPlace } from "../journal/index.ts";
+import {
+  type AttemptPlace,
+  attemptPlace,
+  createRecord,
+  readEnvironment,
+  readTask,
+  type TaskPlace,
+  taskPlace,
+} from "../journal/index.ts";
 import type { Submission } from "../schedulers/index.ts";
 import { brokenNodes } from "./runtime-fault.ts";
 import type { World } from "./world.ts";
@@ -63,9 +72,10 @@ async function hand(world: World, place: AttemptPlace, spec: JobSpec, view: View
     script,
     attemptFolder: place.folder,
     jobName: spec.name,
+    arrayIndex: spec.tasks?.kind === "array" ? place.task.index : null,
     spec: await avoidingBrokenNodes(world, place, spec),
     after: lower.flatMap(refsOf),
-    ...beginning(spec, view, place.number),
+    ...(await beginning(world, place, spec, view)),
     notBeforeMs: notBefore(claim, spec, view, world.clock.nowMs()),
     environment: await readEnvironment(world.folder, place.task.job),
   });
@@ -102,12 +112,25 @@ function notBefore(claim: Claim | null, spec: JobSpec, view: View, nowMs: number
 }
 
 /** The user's wishes about the beginning: a job keeps them where none before it has begun. */
-function beginning(spec: JobSpec, view: View, number: number): Pick<Submission, "dependency" | "hold"> {
+async function beginning(
+  world: World,
+  place: AttemptPlace,
+  spec: JobSpec,
+  view: View,
+): Promise<Pick<Submission, "dependency" | "hold">> {
   const wishes = spec.untilFirstRun;
   if (wishes === undefined || !hasNotBegun(view)) return {};
-  // Released once is released: a successor, or what is submitted in place of a job, does not wait for another word.
-  const isFirstJob = view.settled?.record.evidence.ref == null && view.open.every((a) => a.number >= number);
-  return { dependency: wishes.dependency, hold: wishes.hold && isFirstJob };
+  // Released once is released: a successor, what is submitted in place of a job, or a task that begins behind one which has run,
+  // does not wait for another word. What it depends on counts for each task: it may be the element of an array with its index.
+  const isFirstJob = view.settled?.record.evidence.ref == null && view.open.every((a) => a.number >= place.number);
+  const hold = wishes.hold && isFirstJob && !(await anotherRan(world, place.task, spec));
+  return { dependency: wishes.dependency, hold };
+}
+
+async function anotherRan(world: World, { job, index }: TaskPlace, { tasks }: JobSpec): Promise<boolean> {
+  for (const other of taskIndices(tasks))
+    if (other !== index && !hasNotBegun(await readTask(world.folder, taskPlace(job, other)))) return true;
+  return false;
 }
 
 /** Nodes where the last attempts could not start their runner are excluded beside those that the user has excluded. */

@@ -18,15 +18,17 @@ import {
   stopInForce,
   submitterRef,
   submitterStep,
+  taskIndices,
 } from "../core/index.ts";
 import {
   createRecord,
   HEARTBEAT_FILE,
   type JobPlace,
+  readAllStops,
   readEnvironment,
-  readStops,
   readSubmitters,
   type SubmitterPlace,
+  stopsFor,
   submitterPlace,
 } from "../journal/index.ts";
 import { stillOwn, submitterIdentities } from "./job-identity.ts";
@@ -64,7 +66,7 @@ export async function ensureSubmitter(world: World, job: JobPlace, options: Ensu
   const seen = new Map<Ref, Seen>();
   const found = new Map<number, "none" | "unreachable" | "adopted">();
   for (let steps = 0; steps < MAX_STEPS; steps++) {
-    if (stopInForce(await readStops(world.folder, job)) !== null) return { kind: "not-needed" };
+    if (await isStopped(world, job, spec)) return { kind: "not-needed" };
     const submitters = await readSubmitters(world.folder, job);
     const silentMs = await watchHeartbeats(world, job, submitters);
     const step = submitterStep({
@@ -104,6 +106,12 @@ export async function ensureSubmitter(world: World, job: JobPlace, options: Ensu
     }
   }
   throw new Error(`the submitter of ${job.id} does not come to rest: please report this`);
+}
+
+/** All of its tasks are: one that was resumed alone has to be moved. */
+async function isStopped(world: World, job: JobPlace, { tasks }: JobSpec): Promise<boolean> {
+  const stops = await readAllStops(world.folder, job);
+  return taskIndices(tasks).every((index) => stopInForce(stopsFor(stops, index)) !== null);
 }
 
 /**

@@ -67,7 +67,7 @@ function byAge(a: OwnerEntry, b: OwnerEntry): number {
 async function readRow(folder: Folder, row: OwnerRow, beside: boolean): Promise<Row | null> {
   const names = await listed(folder, row.folder);
   if (names === null) return null;
-  let number = Math.max(0, ...names.map((name) => ownerNumber(row, name)));
+  let number = names.reduce((highest, name) => Math.max(highest, ownerNumber(row, name)), 0);
   const entries: OwnerEntry[] = [];
   let path = ownerFile(row, number);
   try {

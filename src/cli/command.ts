@@ -1,7 +1,8 @@
 /** What a command is, and how its words are read. */
-import { StintError } from "../chain/index.ts";
-import { type FlagOption, type FlagRules, type ParsedFlags, parseFlags } from "../spec/index.ts";
+import { findTarget, type Project, requireProject, StintError, type Target, withTask } from "../chain/index.ts";
+import { type FlagOption, type FlagRules, flagText, type ParsedFlags, parseFlags } from "../spec/index.ts";
 import type { Terminal } from "./terminal.ts";
+import { here } from "./where.ts";
 
 export interface CliCommand {
   readonly name: string;
@@ -40,6 +41,14 @@ export const TIMEOUT: FlagOption = {
   help: "give up after this long (exit status 75), e.g. 90s or 2h",
 };
 
+export const TASK: FlagOption = {
+  key: "task",
+  flags: ["--task"],
+  takes: "value",
+  placeholder: "INDEX",
+  help: "only this task of the job; JOB/INDEX is the same",
+};
+
 /** Reads the words of a command that takes names. Throws StintError `usage` with all faults. */
 export function readArgs(
   command: CliCommand,
@@ -52,6 +61,24 @@ export function readArgs(
   if (errors.length > 0)
     throw new StintError("usage", errors.join("\n"), { hint: `see: stint ${command.name} --help` });
   return parsed;
+}
+
+/** The one job that must be named, and its task where one is. Throws StintError `usage`, `no-such-job`. */
+export async function oneTarget(
+  command: CliCommand,
+  parsed: ParsedFlags,
+): Promise<{ readonly project: Project; readonly target: Target }> {
+  // What is wrong with the words is said first.
+  const name = oneJob(command, parsed);
+  const project = requireProject(here());
+  const target = await findTarget(project, name);
+  const task = flagText(parsed.given, "task");
+  if (task === null) return { project, target };
+  if (!/^\d{1,9}$/.test(task))
+    throw new StintError("usage", `--task needs an index, such as --task 7; found "${task}"`);
+  if (target.task !== null && target.task !== Number(task))
+    throw new StintError("usage", `task ${target.task} or task ${task}? One at a time`);
+  return { project, target: await withTask(project, target.place, Number(task)) };
 }
 
 /** The one job that must be named. Throws StintError `usage`. */

@@ -1,16 +1,17 @@
 /** The account of a chain: how it stands, its attempts, and where everything lies. */
 
-import { attemptTable, type ChainStatus, type Project, shortName } from "../chain/index.ts";
+import { attemptTable, type ChainStatus, jobStatus, type Project, shortName, targetName } from "../chain/index.ts";
 import { quoteShell } from "../core/index.ts";
 import type { JobPlace } from "../journal/index.ts";
 import { attemptLines } from "./attempts-view.ts";
 import { escapeLine } from "./escape.ts";
+import { taskLines } from "./tasks-view.ts";
 import type { Terminal } from "./terminal.ts";
 import { invalidWhy, progressCell, progressText, ranText, waitedText } from "./words.ts";
 
 /** One line on how the chain stands, and one on what to do, where something is to be done. */
 export function summary(project: Project, status: ChainStatus): readonly string[] {
-  const name = shortName(project, status.job);
+  const name = statusName(project, status);
   const progress = invalidWhy(status.progress, status.reason) === null ? progressCell(status) : progressText(status);
   const facts = [
     `${status.attempts} ${status.attempts === 1 ? "attempt" : "attempts"}`,
@@ -27,6 +28,11 @@ export function summary(project: Project, status: ChainStatus): readonly string[
   return lines.map((line) => escapeLine(line));
 }
 
+/** As a person types it. */
+export function statusName(project: Project, { job, task }: ChainStatus): string {
+  return targetName(project, { place: { id: job }, task });
+}
+
 export async function report(
   project: Project,
   place: JobPlace,
@@ -34,11 +40,12 @@ export async function report(
   terminal: Terminal,
 ): Promise<void> {
   const name = shortName(project, place.id);
-  terminal.out(...attemptLines(await attemptTable(project, place)));
+  if (status.tasks === null) terminal.out(...attemptLines(await attemptTable(project, place)));
+  else terminal.out(...taskLines((await jobStatus(project, place)).tasks, terminal));
   terminal.out("");
   terminal.out(...summary(project, status));
   terminal.out(`job folder: ${place.folder}`);
-  terminal.out(`logs: stint logs ${quoteShell(name)}`);
+  terminal.out(`logs: stint logs ${quoteShell(name)}${status.tasks === null ? "" : "/INDEX"}`);
 }
 
 /** 0 finished; 1 held, stranded, cancelled or unreadable; 75 still on its way, or drained: it has saved and can go on. */

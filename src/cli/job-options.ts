@@ -68,7 +68,14 @@ export async function submitFrom(
     dryRun: flagOn(given, "dry-run"),
     ...(attached === null ? {} : { signal: attached.signal, attended: true }),
     onWait: (why) => terminal.note(`waiting: ${why}`),
-  }).finally(() => process.off("SIGINT", cutShort));
+    onClaimed: (claimed, of) => terminal.line(of > 1 ? `${claimed} of ${of} checkpoints claimed` : null),
+    onBegun: (begun, due) => terminal.line(due > 1 ? `${begun} of ${due} tasks handed over` : null),
+  }).finally(() => {
+    terminal.line(null);
+    process.off("SIGINT", cutShort);
+  });
+  if (!quiet && (result.kind === "submitted" || result.kind === "continued") && result.notice !== null)
+    terminal.note(result.notice);
   return { prepared, result, json, quiet };
 }
 

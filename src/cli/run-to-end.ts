@@ -89,6 +89,7 @@ class Teller {
     if (this.#quiet) return;
     // Once for each wait, not for each of its seconds.
     const state = `${status.state} ${status.attempt} ${status.reason?.replace(COUNTDOWN, "")} ${status.verdict}`;
+    if (status.tasks !== null) return this.#tellTasks(status, state);
     if (state !== this.#state) {
       this.#state = state;
       for (const row of await this.#newlySettled()) this.#terminal.note(attemptLine(row));
@@ -97,6 +98,14 @@ class Teller {
       if (!this.#terminal.live && !isAtEnd(status)) this.#terminal.note(begun);
     }
     this.#terminal.line(isAtEnd(status) ? null : liveLine(this.#name, status));
+  }
+
+  /** How many stand how: of hundreds of tasks nobody would read every attempt. */
+  #tellTasks(status: ChainStatus, state: string): void {
+    const counts = status.reason ?? status.state;
+    if (state !== this.#state && !this.#terminal.live && !isAtEnd(status)) this.#terminal.note(counts);
+    this.#state = state;
+    this.#terminal.line(isAtEnd(status) ? null : `${this.#name}  ${counts}`);
   }
 
   async #newlySettled(): Promise<readonly AttemptRow[]> {

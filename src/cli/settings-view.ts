@@ -1,5 +1,12 @@
 /** The specification of a job as lines: each value with its origin. */
-import { type Command, formatDuration, type JobSpec, type Origins, type ProgressRule } from "../core/index.ts";
+import {
+  type Command,
+  formatDuration,
+  type JobSpec,
+  type Origins,
+  type ProgressRule,
+  type TaskPlan,
+} from "../core/index.ts";
 import { commandText, optionTable } from "../spec/index.ts";
 import { table } from "./terminal.ts";
 import { momentInZone } from "./words.ts";
@@ -7,7 +14,7 @@ import { momentInZone } from "./words.ts";
 /** Each setting of a job: its key, its value, where that came from. */
 export function settingLines(spec: JobSpec, origins: Origins): readonly string[] {
   const rows = flat("", spec).map(([field, value]) => {
-    const key = keyOf(field);
+    const key = field === "tasks" && spec.tasks?.kind === "array" ? "array" : keyOf(field);
     return [key, typeof value === "string" ? value : spanText(key, value.ms, spec, origins), originOf(key, origins)];
   });
   return table(["SETTING", "VALUE", "FROM"], rows);
@@ -76,11 +83,16 @@ function flat(prefix: string, value: object): [string, Value][] {
 }
 
 const SPECIAL: Readonly<Record<string, (value: unknown) => string>> = {
+  tasks: (value) => tasksText(value as TaskPlan),
   command: (value) => commandText(value as Command),
   "untilFirstRun.beginAtMs": (value) => new Date(value as number).toISOString(),
   "checkpoint.progress": (value) => progressRuleText(value as ProgressRule),
   allocationEndAtMs: (value) => momentInZone(value as number),
 };
+
+function tasksText({ indices, parallel }: TaskPlan): string {
+  return parallel === null ? indices : `${indices}, ${parallel} at a time`;
+}
 
 function progressRuleText(rule: ProgressRule): string {
   switch (rule.kind) {

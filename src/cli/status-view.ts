@@ -96,8 +96,9 @@ function marginText({ marginMs, windowEndAtMs, saves }: ChainStatus): string {
 }
 
 /** What the queue says of the attempt that the state speaks of, or of a successor that will not come by itself. */
-function queueRows({ queue, attempt, state }: ChainStatus): [string, string][] {
-  if (queue === null) return [];
+function queueRows({ queue, attempt, state, tasks }: ChainStatus): [string, string][] {
+  // Of several tasks each has its own line.
+  if (queue === null || tasks !== null) return [];
   const isNews = state === "waiting" && queue.attempt === attempt;
   const isTrouble = queue.chance === "may-never-start" || queue.chance === "will-never-start";
   if (!isNews && !isTrouble) return [];
@@ -116,7 +117,8 @@ function queueRows({ queue, attempt, state }: ChainStatus): [string, string][] {
   ];
 }
 
-function expected(queue: ChainStatus["queue"]): string | null {
+/** When the scheduler expects to start what waits; null: it has not said. */
+export function expected(queue: ChainStatus["queue"]): string | null {
   return queue?.expectedStartAtMs == null ? null : `(expected ${moment(queue.expectedStartAtMs)})`;
 }
 

@@ -1,11 +1,10 @@
 /** What `cancel` and `drain` share. */
-import { findJob, requireProject, type StopResult, shortName, stopJob } from "../chain/index.ts";
+import { type StopResult, stopJob, targetName } from "../chain/index.ts";
 import { flagOn, flagText } from "../spec/index.ts";
-import { type CliCommand, oneJob, readArgs } from "./command.ts";
+import { type CliCommand, oneTarget, readArgs } from "./command.ts";
 import { summary } from "./end-report.ts";
 import { toJson } from "./json.ts";
 import type { Terminal } from "./terminal.ts";
-import { here } from "./where.ts";
 import { readDuration } from "./words.ts";
 
 export async function runStop(
@@ -15,14 +14,15 @@ export async function runStop(
   terminal: Terminal,
 ): Promise<number> {
   const parsed = readArgs(command, args);
-  const project = requireProject(here());
-  const place = await findJob(project, oneJob(command, parsed));
+  const { project, target } = await oneTarget(command, parsed);
+  const { place, task } = target;
   const timeout = flagText(parsed.given, "timeout");
   const wait = kind === "cancel" || flagOn(parsed.given, "wait") || timeout !== null;
   const quiet = flagOn(parsed.given, "quiet");
   const result = await stopJob(project, place, {
     kind,
     wait,
+    task,
     ...(timeout === null ? {} : { timeoutMs: readDuration("--timeout", timeout) }),
     onWait: (why) => {
       if (!quiet) terminal.note(why.startsWith("ending ") ? why : `waiting: ${why}`);
@@ -39,7 +39,7 @@ export async function runStop(
           : result.kind === "stopped"
             ? stoppedWords(kind, result.status)
             : ASKED[kind];
-    terminal.out(`${shortName(project, place.id)}: ${words}`);
+    terminal.out(`${targetName(project, target)}: ${words}`);
     if (!quiet && (result.kind !== "asked" || unproved)) terminal.out(...summary(project, result.status));
   }
   return result.kind === "asked" && (wait || unproved) ? 75 : 0;
@@ -57,13 +57,14 @@ function wasOver(kind: "cancel" | "drain", { state, decision, reason }: StopResu
 /** What the decision on file says: the wish may have come when the chain was already at its end. */
 export function stoppedWords(
   kind: "cancel" | "drain",
-  { state, decision, reason }: Pick<StopResult["status"], "state" | "decision" | "reason">,
+  { state, decision, reason, tasks }: Pick<StopResult["status"], "state" | "decision" | "reason" | "tasks">,
 ): string {
   const rest = "nothing of it runs any more";
-  if (state === "held") return `it was held already: ${reason}; ${rest}`;
   if (decision === "finish") return `it had finished already; ${rest}`;
   const stopped = /^(drained|cancelled)\b/.exec(reason ?? "")?.[1];
-  if (state === "over" && stopped === undefined) return `it was over already: ${reason}; ${rest}`;
+  // Of several tasks one that was held or over before says nothing of the others; how each stands is said beside it.
+  if (tasks === null && state === "held") return `it was held already: ${reason}; ${rest}`;
+  if (tasks === null && state === "over" && stopped === undefined) return `it was over already: ${reason}; ${rest}`;
   return `${stopped ?? PAST[kind]}; ${rest}`;
 }
 

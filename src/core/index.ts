@@ -76,6 +76,7 @@ export {
   type Unreachable,
 } from "./seen.ts";
 export { formatBytes, formatSlurmMemory, type ParsedMemory, parseMemory } from "./size.ts";
+export { isNothing, mayBegin, type TaskPhase, taskPhase } from "./slots.ts";
 export {
   type Claimer,
   nextStep,
@@ -103,6 +104,8 @@ export {
   submitterRef,
   submitterStep,
 } from "./submitter.ts";
+export { countedTasks, formatIndices, MOST_TASKS, parseArray, type TaskPlan, taskIndices } from "./task-plan.ts";
+export { namesTask, specForTask } from "./task-spec.ts";
 export { type DurationRules, formatDuration, type ParsedDuration, parseDuration } from "./time.ts";
 export { totalReached } from "./verdict.ts";
 export { VERSION } from "./version.ts";

@@ -1,5 +1,6 @@
 /** The resolved specification of a job: what is frozen at submit. Where each value came from is kept beside it. */
 import type { SchedulerName } from "./records.ts";
+import type { TaskPlan } from "./task-plan.ts";
 
 /** How a number is read from the checkpoint. */
 export type ProgressRule =
@@ -87,6 +88,8 @@ export interface JobSpec {
   /** Last part of the job's id. */
   readonly name: string;
   readonly command: Command;
+  /** Null (absent in a specification of an older version): one task, 0. */
+  readonly tasks?: TaskPlan | null;
   /** Working folder of the application, absolute. */
   readonly cwd: string;
   readonly checkpoint: { readonly path: string; readonly progress: ProgressRule } | null;

@@ -288,6 +288,8 @@ export interface Accounting {
 export interface Stop extends Created {
   readonly kind: "drain" | "cancel" | "resume";
   readonly by: string;
+  /** Only this task of the job; absent: all of them. */
+  readonly task?: number;
   readonly over?: number;
   readonly note?: string;
   /** A person's word to set the checkpoint aside: first with a drain, and with the resume when it has been done. */

@@ -70,7 +70,14 @@ export type Settlement = Pick<Settled, "verdict" | "decision" | "evidence" | "ca
 export type Outcome =
   | { readonly kind: "over"; readonly verdict: Verdict; readonly decision: Decision; readonly attempt: number }
   | { readonly kind: "held"; readonly why: string; readonly advice: string; readonly attempt: number }
-  | { readonly kind: "waiting"; readonly why: string; readonly attempt: number; readonly lookAgainMs: number }
+  | {
+      readonly kind: "waiting";
+      readonly why: string;
+      readonly attempt: number;
+      readonly lookAgainMs: number;
+      /** It has not begun, and other tasks of its job are in its way: whoever ends one of them begins it. */
+      readonly forSlot?: true;
+    }
   /** A living attempt is queued or running: it moves the chain. */
   | { readonly kind: "going"; readonly attempt: number };
 

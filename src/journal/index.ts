@@ -4,19 +4,25 @@ export { encode, JournalError, type JournalErrorCode } from "./codec.ts";
 export { findJobs } from "./find-jobs.ts";
 export { adoptHome, checkHome, createHome, type Home } from "./home.ts";
 export {
+  type AllStops,
   attemptNumbers,
   createRecord,
   createSpec,
   createStop,
   createStopAfter,
+  type OwnStop,
+  readAllStops,
   readAttempt,
   readEnvironment,
   readFirstSpec,
+  readJobStops,
   readOwnStops,
   readRecord,
   readSpec,
   readStops,
   readTask,
+  stopsFor,
+  stopsOfTask,
   type TaskState,
 } from "./journal.ts";
 export {

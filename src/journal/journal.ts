@@ -116,35 +116,68 @@ export async function createRecord<T extends { readonly nonce: string }>(
   return { mine: there.nonce === record.nonce, record: there };
 }
 
-/** Stops of a job and of all its ancestors, with the persons' words in the job's own. */
-export async function readStops(folder: Folder, job: JobPlace): Promise<Stops> {
-  const lists: StopList[] = [];
-  const words = new Map<number, string>();
-  for (const jobFolder of [job.folder, ...job.ancestors]) {
-    const numbers = await stopNumbers(folder, jobFolder);
-    const own = jobFolder === job.folder;
-    let ruling: Stop | null = null;
-    for (const number of numbers) {
-      // Of an ancestor only the ruling one matters; of the job itself each may hold a word about an attempt.
-      if (!own && number !== numbers.at(-1)) continue;
-      const stop = await readRecord<Stop>(folder, `${jobFolder}/stops/${padded(number)}.json`);
-      if (stop === null) continue;
-      ruling = stop;
-      if (own && stop.over !== undefined) words.set(stop.over, `${stop.by} said so in stops/${padded(number)}`);
-    }
-    lists.push({ highest: numbers.at(-1) ?? 0, ruling });
-  }
-  return { lists, words };
+/** Stops of a job and of all its ancestors, as they stand for one of its tasks. */
+export async function readStops(folder: Folder, { job, index }: TaskPlace): Promise<Stops> {
+  return stopsFor(await readAllStops(folder, job), index);
 }
 
-/** The job's own stops, ascending. */
-export async function readOwnStops(folder: Folder, job: JobPlace): Promise<readonly Stop[]> {
-  const stops: Stop[] = [];
+/** All that is on file of a job's stops, for any of its tasks. */
+export interface AllStops {
+  readonly own: readonly OwnStop[];
+  readonly ancestors: readonly StopList[];
+}
+
+/** A stop of the job itself, with the number that it has on file. */
+export interface OwnStop extends Stop {
+  readonly number: number;
+}
+
+export async function readAllStops(folder: Folder, job: JobPlace): Promise<AllStops> {
+  const own = await readOwnStops(folder, job);
+  const ancestors: StopList[] = [];
+  for (const jobFolder of job.ancestors) {
+    // Of an ancestor only the ruling one matters. A word on one of its tasks is no word on its children.
+    let list: StopList = { highest: 0, ruling: null };
+    for (const number of (await stopNumbers(folder, jobFolder)).toReversed()) {
+      const ruling = await readRecord<Stop>(folder, `${jobFolder}/stops/${padded(number)}.json`);
+      if (ruling === null || ruling.task !== undefined) continue;
+      list = { highest: number, ruling };
+      break;
+    }
+    ancestors.push(list);
+  }
+  return { own, ancestors };
+}
+
+/** What of them counts for one task, with the persons' words on its attempts: a stop may speak of all tasks, or of one. */
+export function stopsFor({ own, ancestors }: AllStops, index: number): Stops {
+  const concerned = stopsOfTask(own, index);
+  const last = concerned.at(-1) ?? null;
+  const words = new Map<number, string>();
+  for (const { number, over, by } of concerned)
+    if (over !== undefined) words.set(over, `${by} said so in stops/${padded(number)}`);
+  return { lists: [{ highest: last?.number ?? 0, ruling: last }, ...ancestors], words };
+}
+
+/** Stops of a job as they count for its children: a word on one of its tasks is none on the whole of it. */
+export async function readJobStops(folder: Folder, job: JobPlace): Promise<Stops> {
+  const { own, ancestors } = await readAllStops(folder, job);
+  return stopsFor({ own: own.filter(({ task }) => task === undefined), ancestors }, 0);
+}
+
+/** The job's own stops, of whichever task, ascending. */
+export async function readOwnStops(folder: Folder, job: JobPlace): Promise<readonly OwnStop[]> {
+  const own: OwnStop[] = [];
   for (const number of await stopNumbers(folder, job.folder)) {
     const stop = await readRecord<Stop>(folder, `${job.folder}/stops/${padded(number)}.json`);
-    if (stop !== null) stops.push(stop);
+    if (stop !== null) own.push({ ...stop, number });
   }
-  return stops;
+  return own;
+}
+
+/** Those of them that concern one task: they speak of all, or of it. */
+export function stopsOfTask(own: readonly OwnStop[], index: number): readonly OwnStop[] {
+  return own.filter(({ task }) => task === undefined || task === index);
 }
 
 async function stopNumbers(folder: Folder, jobFolder: string): Promise<number[]> {
@@ -173,7 +206,7 @@ export async function createStop(folder: Folder, job: JobPlace, stop: Stop): Pro
 export async function createStopAfter(
   folder: Folder,
   job: JobPlace,
-  make: (before: readonly Stop[]) => Stop | null | Promise<Stop | null>,
+  make: (before: readonly OwnStop[]) => Stop | null | Promise<Stop | null>,
 ): Promise<Stop | null> {
   const stops = `${job.folder}/stops`;
   await folder.makeFolder(stops);

@@ -77,7 +77,7 @@ async function readOnce(attemptFolder: string): Promise<void> {
     const { place, spec } = await openAttempt(folder, attemptFolder);
     await checkHome(folder, place.task.job);
     await openWorld(place.task.job, spec, { folder });
-    await Promise.all([readTask(folder, place.task), readStops(folder, place.task.job)]);
+    await Promise.all([readTask(folder, place.task), readStops(folder, place.task)]);
   } catch {
     // Whatever is wrong here is said when it matters.
   }
@@ -91,7 +91,12 @@ async function realPorts(attemptFolder: string, outside: RealOutside, log: (line
   const dog = watchdog(withReserve(plain, reserve), limitEnd === undefined ? null : Number(limitEnd));
   const { uuid } = await checkHome(dog.folder, place.task.job);
   const folder = writesForJob(dog.folder, place.task.job, uuid);
-  const world = await openWorld(place.task.job, spec, { folder, log, keepsGenerations: true });
+  const world = await openWorld(place.task.job, spec, {
+    folder,
+    log,
+    task: place.task.index,
+    keepsGenerations: true,
+  });
   const allocation = await world.scheduler.here(process.env);
   if (allocation === null)
     throw new Error(`this process is in no allocation of ${spec.scheduler}: it can't run an attempt`);

@@ -28,6 +28,7 @@ import {
   type WithdrawReason,
 } from "../core/index.ts";
 import { attemptPlace, createRecord, readAttempt, readRecord, readStops, readTask } from "../journal/index.ts";
+import { beginOthers } from "./begin-others.ts";
 import { handOver } from "./hand-over.ts";
 import { keepAccounts } from "./keep-accounts.ts";
 import { isSubmittersTurn, restSubmitters, seeThatItGoesOn, watchOverSubmitter } from "./mover.ts";
@@ -70,6 +71,7 @@ export async function runBody(given: BodyPorts): Promise<BodyEnd> {
     return gate;
   }
   void keepAccounts(ports, keeping);
+  void beginOthers(ports, keeping);
   await runApplication(ports, became.started, ready.progress);
   keeping.over = true;
   void topUp;
@@ -160,7 +162,7 @@ async function waitForBackoff(
 ): Promise<{ readonly kind: "turn" } | { readonly kind: "left"; readonly why: string }> {
   const { world, place, spec } = ports;
   for (;;) {
-    const stops = await readStops(world.folder, place.task.job);
+    const stops = await readStops(world.folder, place.task);
     const { settled } = await readTask(world.folder, place.task);
     const decision = standingDecision(settled?.record ?? null, stops);
     const restMs = decision?.kind === "retry" ? decision.notBeforeMs - world.clock.nowMs() : 0;
@@ -225,7 +227,7 @@ async function getReady(
   ports: Body,
 ): Promise<{ readonly kind: "ready"; readonly progress: Progress } | { readonly kind: "left"; readonly why: string }> {
   const { world, place, spec } = ports;
-  const stops = await readStops(world.folder, place.task.job);
+  const stops = await readStops(world.folder, place.task);
   const { settled } = await readTask(world.folder, place.task);
   const record = settled?.record ?? null;
   const highWater = record?.carry.highWater ?? EMPTY_CARRY.highWater;
@@ -316,7 +318,7 @@ async function leave(
   const outcome = await advance(world, place.task, { me: place.number });
   // Whoever leaves a chain that goes on makes sure that somebody is queued to move it.
   if (reason !== null && (outcome.kind === "waiting" || outcome.kind === "going")) await seeThatItGoesOn(ports);
-  await restSubmitters(ports, outcome);
+  if ((await restSubmitters(ports, outcome)) === "mend") await seeThatItGoesOn(ports);
   return { kind: "left", why };
 }
 

@@ -39,7 +39,7 @@ export async function lastObjection(ports: BodyPorts): Promise<Objection | null>
 
 async function objectionNow(ports: BodyPorts): Promise<Objection | null> {
   const { world, place } = ports;
-  const stops = await readStops(world.folder, place.task.job);
+  const stops = await readStops(world.folder, place.task);
   const stop = stopInForce(stops);
   if (stop !== null) return { endedBy: stop, stopNumber: stopNumber(stops) };
   if ((await ports.otherOwner()) !== null || (await hasLostPlace(ports))) return { endedBy: "fence", stopNumber: null };

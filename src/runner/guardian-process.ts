@@ -15,7 +15,7 @@ export async function guardianProcess(attemptFolder: string): Promise<void> {
   const { place, spec } = await openAttempt(plain, attemptFolder);
   const folder = withReserve(plain, reservePath(place.task));
   const log = attemptLog(attemptFolder, "guardian");
-  const world = await openWorld(place.task.job, spec, { folder, log });
+  const world = await openWorld(place.task.job, spec, { folder, log, task: place.task.index });
   const { uuid } = await checkHome(folder, place.task.job);
   const allocation = await world.scheduler.here(process.env);
   const query: MemberQuery = {

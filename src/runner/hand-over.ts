@@ -50,10 +50,10 @@ async function isDone(ports: Body, outcome: Outcome, isLate: boolean): Promise<b
   const oneIsQueued = outcome.kind === "waiting" && (await isQueuedBelow(ports, outcome.attempt));
   if (outcome.kind === "going" || oneIsQueued) await delaySuccessor(ports);
   if (isSubmittersTurn(ports)) {
-    await restSubmitters(ports, outcome);
-    // We have settled, or must be gone before anybody can: the next attempt is the submitter's to claim, and we stay until it
-    // has, so that one that dies just now is missed.
-    return outcome.kind !== "waiting" || oneIsQueued || (isLate && (await seeThatItGoesOn(ports, false)));
+    // We have settled, or must be gone before anybody can: the next attempt, or the next task, is the submitter's to claim, and we
+    // stay until it has, so that one that dies just now is missed.
+    const waits = outcome.kind === "waiting" || (await restSubmitters(ports, outcome)) === "mend";
+    return !waits || oneIsQueued || (isLate && (await seeThatItGoesOn(ports, false)));
   }
   return outcome.kind !== "waiting" || oneIsQueued || (await isOthersTurn(ports, outcome));
 }
@@ -91,7 +91,7 @@ async function tried<T>({ world }: BodyPorts, action: () => Promise<T>): Promise
 async function isOthersTurn(ports: BodyPorts, outcome: Outcome): Promise<boolean> {
   const { world, place, spec } = ports;
   if (outcome.kind !== "waiting" || outcome.attempt !== place.number) return false;
-  if (stopInForce(await readStops(world.folder, place.task.job)) !== null) return true;
+  if (stopInForce(await readStops(world.folder, place.task)) !== null) return true;
   // `local`: the shepherd sees our end and advances; a scheduler without one needs a job in its queue.
   if (world.scheduler.name === "local") return true;
   const above = await advance(world, place.task, { me: place.number, topUp: true, ahead: Math.max(1, spec.ahead) });

@@ -59,4 +59,5 @@ function without(base: Environment): Environment {
   return Object.fromEntries(Object.entries(base).filter(([name]) => !OF_AN_ATTEMPT.test(name)));
 }
 
-const OF_AN_ATTEMPT = /^STINT_(LOCAL_.*|MARK|MARK_JOB|JOB_ID|JOB_FOLDER|TASK_ID|ATTEMPT|DEADLINE|RESUME)$/;
+const OF_AN_ATTEMPT =
+  /^STINT_(LOCAL_.*|MARK|MARK_JOB|JOB_ID|JOB_FOLDER|TASK_ID|TASK_INDEX|TASK_COUNT|ATTEMPT|DEADLINE|RESUME)$/;

@@ -196,7 +196,7 @@ export class Life {
     const { world, place } = this.ports;
     for (;;) {
       const begunMs = world.clock.monotonicMs();
-      const stops = await readStops(world.folder, place.task.job);
+      const stops = await readStops(world.folder, place.task);
       const lost = await hasLostPlace(this.ports);
       if (lost || !isStale(this.ports, begunMs)) return { stops, lost };
     }

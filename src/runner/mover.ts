@@ -2,7 +2,14 @@
  * Who moves the chain when this body is gone (design law 10): in mode self a successor in the queue, in mode submitter the
  * submitter, which a body makes anew where it is seen to be gone.
  */
-import { advance, ensureSubmitter, type World, watchHeartbeats, withdrawSubmitters } from "../chain/index.ts";
+import {
+  advance,
+  ensureSubmitter,
+  tasksTogether,
+  type World,
+  watchHeartbeats,
+  withdrawSubmitters,
+} from "../chain/index.ts";
 import { type JobSpec, type Outcome, submitterBeatMs, submitterFreshMs } from "../core/index.ts";
 import { type AttemptPlace, readSubmitters } from "../journal/index.ts";
 
@@ -28,10 +35,16 @@ export async function seeThatItGoesOn({ world, place, spec }: Mover, believe = t
   return false;
 }
 
-/** A chain that has come to rest needs no submitter any more: those that wait in the queue are taken back. */
-export async function restSubmitters({ world, place, spec }: Mover, outcome: Outcome): Promise<void> {
-  if (spec.mode !== "submitter" || (outcome.kind !== "over" && outcome.kind !== "held")) return;
-  await withdrawSubmitters(world, place.task.job);
+/**
+ * A job that has come to rest needs no submitter any more: those that wait in the queue are taken back. Where other tasks of it go
+ * on it needs one: whether somebody must see to that now, since no body of theirs does, is the answer.
+ */
+export async function restSubmitters({ world, place, spec }: Mover, outcome: Outcome): Promise<"mend" | "done"> {
+  if (spec.mode !== "submitter" || (outcome.kind !== "over" && outcome.kind !== "held")) return "done";
+  const { job } = place.task;
+  const together = (spec.tasks ?? null) === null ? "over" : await tasksTogether(world, job, spec);
+  if (together === "over") await withdrawSubmitters(world, job);
+  return together === "due" ? "mend" : "done";
 }
 
 /** While the application runs: its submitter's heartbeat is watched in the folder, and one that is gone is replaced. */

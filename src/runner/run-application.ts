@@ -4,6 +4,7 @@
 import { join } from "node:path";
 import {
   type Exited,
+  type JobSpec,
   type Progress,
   progressOf,
   progressValue,
@@ -11,6 +12,7 @@ import {
   type Saving,
   type SignalNote,
   type Started,
+  taskIndices,
 } from "../core/index.ts";
 import { createRecord, readTask } from "../journal/index.ts";
 import { lastObjection } from "./fence.ts";
@@ -76,9 +78,12 @@ function savingOf(sent: readonly SignalNote[], killed: boolean, overMs: number):
 function environmentFor(ports: Body, started: Started, before: Progress): Record<string, string> {
   const { spec, place } = ports;
   const env: Record<string, string> = {
+    ...arrayEnvironment(spec, place.task.index),
     STINT_JOB_ID: place.task.job.id,
     STINT_JOB_FOLDER: place.task.job.folder,
     STINT_TASK_ID: place.task.id,
+    STINT_TASK_INDEX: String(place.task.index),
+    STINT_TASK_COUNT: String(taskIndices(spec.tasks).length),
     STINT_ATTEMPT: String(place.number),
     STINT_RESUME: progressValue(before) === null ? "0" : "1",
   };
@@ -88,6 +93,25 @@ function environmentFor(ports: Body, started: Started, before: Progress): Record
   if (spec.total !== null) env.MAX_ITER = String(spec.total);
   if (spec.checkpointEvery !== null) env.CHECKPOINT_EVERY = spec.checkpointEvery;
   return env;
+}
+
+/**
+ * What an array's task expects. Its own index is Slurm's own on Slurm, too; but there each task is an array of one, and a program
+ * that shares its work out by the number of tasks means all of them.
+ */
+function arrayEnvironment({ tasks }: JobSpec, index: number): Record<string, string> {
+  if (tasks?.kind !== "array") return {};
+  const indices = taskIndices(tasks);
+  const [first = index, second = first + 1] = indices;
+  const step = second - first;
+  const isRegular = indices.every((one, at) => one === first + at * step);
+  return {
+    SLURM_ARRAY_TASK_ID: String(index),
+    SLURM_ARRAY_TASK_COUNT: String(indices.length),
+    SLURM_ARRAY_TASK_MIN: String(first),
+    SLURM_ARRAY_TASK_MAX: String(indices.at(-1) ?? index),
+    SLURM_ARRAY_TASK_STEP: String(isRegular ? step : 1),
+  };
 }
 
 type Testimony = Omit<Exited, "version" | "nonce" | "atMs" | "by" | "progressAfter" | "signalsReceived">;

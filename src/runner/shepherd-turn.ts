@@ -123,7 +123,7 @@ interface Earlier {
 /** Those that can be seen from here. A dependency saves work and proves nothing: the rest is the body's to prove. */
 async function earlierOnes(folder: Folder, place: AttemptPlace, refs: readonly Ref[]): Promise<readonly Earlier[]> {
   const { uuid } = await checkHome(folder, place.task.job);
-  const attempts = localAttempts(folder, place.task.job, uuid, 0);
+  const attempts = localAttempts(folder, place.task.job, uuid, 0, place.task.index);
   const found: Earlier[] = [];
   for (const ref of refs) {
     const local = parseLocalRef(ref);

@@ -4,10 +4,10 @@
  * on if nobody else has. It outlives the command that submitted it, its terminal and its runner.
  */
 import { join } from "node:path";
-import { APPLICATION_FILE, type ApplicationRecord, openWorld, type World } from "../chain/index.ts";
+import { APPLICATION_FILE, type ApplicationRecord, advanceJob, openWorld, type World } from "../chain/index.ts";
 import { type JobSpec, limitWithin, type ProcessRef } from "../core/index.ts";
 import { type Application, findMembers, realClock, spawnApplication, subreaperPrefix } from "../host/index.ts";
-import { placeOfAttemptFolder, readRecord } from "../journal/index.ts";
+import { type AttemptPlace, placeOfAttemptFolder, readRecord } from "../journal/index.ts";
 import {
   LOCAL_ALLOCATION_END,
   LOCAL_KILL_WAIT,
@@ -131,7 +131,14 @@ async function bringHome(home: Home, pen: Pen, flock: Flock | null, ending: Endi
       survivors,
     }),
   );
-  if (!(await isMovedOn(world, place))) await moveOn(world, place);
+  await goOn(world, place);
+}
+
+/** Whoever died: the chain goes on, and so do the other tasks of its job. */
+async function goOn(world: World, place: AttemptPlace): Promise<void> {
+  if (!(await isMovedOn(world, place))) return moveOn(world, place);
+  // The runner may have settled its attempt and died before it has begun others.
+  await patiently("the other tasks", () => advanceJob(world, place.task.job, { withinMs: 60_000 }));
 }
 
 /** Taken back or ended before its turn. */
@@ -139,7 +146,7 @@ async function leave(home: Home, pen: Pen): Promise<void> {
   const { place } = home;
   await pen.write({ phase: "over", endedAtMs: realClock.nowMs(), state: "CANCELLED" });
   const { world } = await open(home, pen);
-  if (!(await isMovedOn(world, place))) await moveOn(world, place);
+  await goOn(world, place);
 }
 
 /** Started a second time for one attempt: the body belongs to the first, and may well be alive. */
@@ -157,7 +164,7 @@ async function open({ place }: Home, pen: Pen): Promise<{ readonly world: World;
   await pen.requireSameJob();
   const { spec } = await openAttempt(pen.folder, place.folder);
   const log = attemptLog(place.folder, "shepherd");
-  return { spec, world: await openWorld(place.task.job, spec, { folder: pen.folder, log }) };
+  return { spec, world: await openWorld(place.task.job, spec, { folder: pen.folder, log, task: place.task.index }) };
 }
 
 async function applicationOf({ place }: Home, pen: Pen): Promise<ProcessRef | null> {

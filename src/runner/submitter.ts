@@ -6,10 +6,13 @@
 import { join } from "node:path";
 import {
   advance,
+  advanceJob,
+  begunTasks,
   endSubmitter,
   ensureSubmitter,
   identitiesOf,
   recordSubmitterJob,
+  tasksTogether,
   type World,
   withdrawSubmitters,
 } from "../chain/index.ts";
@@ -20,6 +23,7 @@ import {
   refOf,
   type SubmitterEnd,
   type SubmitterStarted,
+  specForTask,
   submitterAct,
   submitterBeatMs,
 } from "../core/index.ts";
@@ -52,6 +56,10 @@ export interface SubmitterPorts {
 
 /** Longest pause between two looks at the folder. */
 const LOOK_MS = 2_000;
+/** Tasks are begun for so long at a time: its own chains and its heartbeat must not wait. */
+const BEGIN_MS = 5_000;
+/** So many tasks are named at a beat. */
+const MOST_SAID = 3;
 
 /** Returns when it has nothing left to do; its end is on file. */
 export async function runSubmitter(ports: SubmitterPorts): Promise<SubmitterEnd | "twin"> {
@@ -110,6 +118,9 @@ class Life {
   #beatAtMs = Number.NEGATIVE_INFINITY;
   #says = "begins";
   #trouble = "";
+  #begun: readonly TaskPlace[] = [];
+  #resting: ReadonlySet<number> = new Set();
+  #scannedMs = Number.NEGATIVE_INFINITY;
 
   constructor(ports: SubmitterPorts) {
     this.#ports = ports;
@@ -144,16 +155,21 @@ class Life {
     // Before anything is moved: a later one may be at it.
     const before = await this.#act(false, marginMs, limitMs);
     if (before.do === "leave") return before.reason;
-    const tasks = await tasksOf(world, place);
-    if (tasks.length > 1) await this.#askForAll(tasks);
+    const { begun, mayBeOver } = await this.#tasks(spec);
+    if (begun.length > 1) await this.#askForAll(begun);
     const outcomes: Outcome[] = [];
-    for (const task of tasks) {
+    const resting = new Set<number>();
+    for (const task of begun) {
       // TERM comes shortly before KILL.
       if (isAsked()) return "asked";
-      outcomes.push(await this.#move(task, spec));
+      const outcome = await this.#move(task, specForTask(spec, task.index));
+      outcomes.push(outcome);
+      if (isAtRest(outcome)) resting.add(task.index);
     }
-    this.#says = outcomes.map(outcomeText).join("; ");
-    const act = await this.#act(outcomes.every(isAtRest), marginMs, limitMs);
+    this.#says = saysOf(outcomes);
+    const isNew = this.#restsAnew(resting) && hasSeveral(spec);
+    const isOver = outcomes.every(isAtRest) && mayBeOver && !isNew;
+    const act = await this.#act(isOver, marginMs, limitMs);
     if (act.do === "leave") return act.reason;
     if (act.do === "hand-over") await this.#handOver(spec);
     return null;
@@ -192,6 +208,31 @@ class Life {
     // A body in this mode queues nothing: its successors are our affair.
     const queued = await advance(world, task, { me: running.number, topUp: true, ahead: spec.ahead, claims: true });
     return queued.kind === "waiting" ? queued : outcome;
+  }
+
+  /**
+   * The tasks that have begun. Once a poll, and after each end of one, all of them are looked at, and those that may begin are
+   * begun: of a thousand tasks most need no look in between.
+   */
+  async #tasks(spec: JobSpec): Promise<{ readonly begun: readonly TaskPlace[]; readonly mayBeOver: boolean }> {
+    const { world, place } = this.#ports;
+    if (!hasSeveral(spec)) return { begun: [taskPlace(place.job, 0)], mayBeOver: true };
+    const nowMs = world.clock.monotonicMs();
+    if (nowMs - this.#scannedMs < spec.timing.pollMs) return { begun: this.#begun, mayBeOver: false };
+    this.#scannedMs = nowMs;
+    const { refused, left } = await advanceJob(world, place.job, { withinMs: BEGIN_MS });
+    if (refused === null && left > 0) this.#scannedMs = Number.NEGATIVE_INFINITY;
+    if (refused !== null) world.log(`task ${refused.task.index} is not taken now: ${refused.error}`);
+    this.#begun = await begunTasks(world, place.job, spec);
+    return { begun: this.#begun, mayBeOver: (await tasksTogether(world, place.job, spec)) !== "due" };
+  }
+
+  /** Whether one has come to rest in this round: it has freed its slot. */
+  #restsAnew(resting: ReadonlySet<number>): boolean {
+    const isNew = [...resting].some((index) => !this.#resting.has(index));
+    this.#resting = resting;
+    if (isNew) this.#scannedMs = Number.NEGATIVE_INFINITY;
+    return isNew;
   }
 
   /** One question for all tasks together: what each of them asks next is answered from it. */
@@ -252,10 +293,14 @@ class Life {
   }
 }
 
-async function tasksOf(world: World, { job }: SubmitterPlace): Promise<readonly TaskPlace[]> {
-  const names = (await world.folder.list(join(job.folder, "tasks"))) ?? [];
-  const indices = names.filter((name) => /^\d+$/.test(name)).map(Number);
-  return (indices.length === 0 ? [0] : indices.sort((a, b) => a - b)).map((index) => taskPlace(job, index));
+function hasSeveral({ tasks }: JobSpec): boolean {
+  return (tasks ?? null) !== null;
+}
+
+function saysOf(outcomes: readonly Outcome[]): string {
+  const said = outcomes.slice(0, MOST_SAID).map(outcomeText).join("; ");
+  const rest = outcomes.length - MOST_SAID;
+  return rest > 0 ? `${said}; and ${rest} more` : said;
 }
 
 function isAtRest({ kind }: Outcome): boolean {

@@ -8,6 +8,8 @@ export interface Submission {
   readonly script: string;
   readonly attemptFolder: string;
   readonly jobName: string;
+  /** The job is an array's only element, with this index; null or absent: it is no array. */
+  readonly arrayIndex?: number | null;
   readonly spec: JobSpec;
   /** Start only after all of these have ended, however they end. */
   readonly after: readonly Ref[];

@@ -7,6 +7,8 @@ export interface BatchJob {
   /** Absolute; working folder of the script, and where the scheduler's own log goes. */
   readonly attemptFolder: string;
   readonly jobName: string;
+  /** An array of this one element; null or absent: no array. */
+  readonly arrayIndex?: number | null;
   readonly slurm: SlurmOptions;
   readonly limitMs: number | null;
   /** Start this much later at the earliest; null or ≤ 0: at once. */
@@ -41,6 +43,7 @@ export function sbatchArguments(job: BatchJob): readonly string[] {
     "--no-requeue",
     "--open-mode=append",
     `--job-name=${slurm.jobName ?? job.jobName}`,
+    ...option("array", job.arrayIndex ?? null),
     `--chdir=${job.attemptFolder}`,
     `--output=${filePattern(`${job.attemptFolder}/${SCHEDULER_LOG}`)}`,
     ...option("dependency", dependencyOf(job)),

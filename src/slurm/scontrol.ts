@@ -7,6 +7,8 @@ export interface ControllerConfig {
   readonly killWaitMs: number;
   readonly messageTimeoutMs: number;
   readonly minJobAgeMs: number;
+  /** One more than the highest index of an array; null: not said. */
+  readonly maxArraySize: number | null;
   readonly tracking: "cgroup" | "other";
   /** ProctrackType as it is set. */
   readonly trackingType: string;
@@ -36,6 +38,7 @@ export function parseConfig(text: string): ControllerConfig {
     killWaitMs: ms("KillWait", 30),
     messageTimeoutMs: ms("MessageTimeout", 10),
     minJobAgeMs: ms("MinJobAge", 300),
+    maxArraySize: /^\d+$/.test(values.get("MaxArraySize") ?? "") ? Number(values.get("MaxArraySize")) : null,
     tracking: values.get("ProctrackType") === "proctrack/cgroup" ? "cgroup" : "other",
     trackingType: values.get("ProctrackType") ?? "unknown",
     accounting: /slurmdbd/.test(values.get("AccountingStorageType") ?? ""),

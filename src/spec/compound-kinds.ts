@@ -1,7 +1,7 @@
 /** The kinds of values with an inner structure: command, lists, environment, progress. */
 import type { Command, ProgressRule } from "../core/index.ts";
-import { splitWords } from "../core/index.ts";
-import { type Answer, fine, type Kind, type Raw, TEXT, TEXT_OR_NUMBER, wrong } from "./kind.ts";
+import { parseArray, splitWords } from "../core/index.ts";
+import { type Answer, fine, type Kind, type Raw, scalar, TEXT, TEXT_OR_NUMBER, wrong } from "./kind.ts";
 import { refusedSbatchArgument } from "./sbatch-options.ts";
 
 /** Text is for a login bash; a list is an argument vector without any shell. */
@@ -40,6 +40,17 @@ export const sbatchArguments: Kind<readonly string[]> = {
     return refused === undefined ? list : wrong(refused ?? "");
   },
 };
+
+/** Indices in Slurm's notation, with how many at a time. */
+export const arrayTasks: Kind<{ readonly indices: readonly number[]; readonly parallel: number | null }> = scalar({
+  expected: "indices such as 0-99, 1-10:2,15 or 0-99%5",
+  placeholder: "INDICES[%K]",
+  shape: TEXT_OR_NUMBER,
+  readText(given) {
+    const parsed = parseArray(given);
+    return parsed.kind === "array" ? fine(parsed) : wrong(parsed.error);
+  },
+});
 
 /** Exit codes that say "saved, more to do". */
 export const exitCodes: Kind<readonly number[]> = {
@@ -117,9 +128,10 @@ const TAKEN_CODES = new Map([
 const SET_BY_RUNNER = new Map([
   ["CKPT_PATH", "set checkpoint.path (--checkpoint)"],
   ["MAX_ITER", "set total (--total)"],
-  ...["JOB_ID", "JOB_FOLDER", "TASK_ID", "ATTEMPT", "DEADLINE", "RESUME", "MARK", "MARK_JOB"].map(
-    (name): [string, string] => [`STINT_${name}`, "it cannot be chosen"],
-  ),
+  ...[
+    ...["JOB_ID", "JOB_FOLDER", "TASK_ID", "TASK_INDEX", "TASK_COUNT", "ATTEMPT", "DEADLINE", "RESUME"],
+    ...["MARK", "MARK_JOB"],
+  ].map((name): [string, string] => [`STINT_${name}`, "it cannot be chosen"]),
 ]);
 
 function readWords(raw: Raw): Answer<readonly string[]> {

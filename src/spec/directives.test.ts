@@ -188,6 +188,12 @@ describe("a batch script", () => {
     expect(resolved({ lines: ["--signal=USR1@120"], flags: "--margin 30s" }).spec.marginMs).toBe(30_000);
   });
 
+  it("of several tasks says so in a line as it does to sbatch", () => {
+    const { spec, origins } = resolved({ lines: ["-n 1", "--array=0-6:2%3"], flags: "--scheduler local" });
+    expect(spec.tasks).toEqual({ kind: "array", indices: "0-6:2", parallel: 3 });
+    expect(origins.array).toBe("job.sh:3");
+  });
+
   it("on local is told in one line what means nothing there", () => {
     const lines = ["-p long -n 4 -t 5", "--gres=gpu:1 --deadline=16:00 -J sim"];
     const { notices, spec } = resolved({ lines, flags: "--scheduler local -A lab" });
@@ -198,7 +204,7 @@ describe("a batch script", () => {
   });
 
   it.each([
-    [["-n 1", "--array=0-3"], "job.sh:3: --array=0-3 cannot be used: a chain is one task so far"],
+    [["-n 1", "--array=3-0"], "job.sh:3: --array: "],
     [["-M other"], "job.sh:2: --clusters=other cannot be used: only the cluster of this host"],
     [["-t soon"], "job.sh:2: --time: "],
     [["foo"], 'job.sh:2: "foo" is no option'],

@@ -1,5 +1,6 @@
 /** Settings of the job itself and of its attempts. */
-import { command, exitCodes, progress, variables } from "./compound-kinds.ts";
+import { MOST_TASKS } from "../core/index.ts";
+import { arrayTasks, command, exitCodes, progress, variables } from "./compound-kinds.ts";
 import {
   beginTime,
   choice,
@@ -32,6 +33,33 @@ export const jobSettings = {
     environment: [{ name: "APP_CMD", family: "seed", outsideOnly: true, ofScripts: true }],
     help: "what to run: text for a login bash, or a list of arguments without a shell",
     default: null,
+    group: "job",
+  }),
+  tasks: setting({
+    key: "tasks",
+    kind: wholeNumber(1, MOST_TASKS),
+    flags: ["--tasks"],
+    help: "so many tasks, from 0, each a chain of its own; {task} in command, paths and variables is its index",
+    default: null,
+    defaultWords: "one",
+    group: "job",
+  }),
+  array: setting({
+    key: "array",
+    kind: arrayTasks,
+    flags: ["--array", "-a"],
+    environment: [{ name: "SBATCH_ARRAY_INX", family: "sbatch" }],
+    help: "tasks by sbatch's indices, at most K of them at a time; on slurm each is an array of one",
+    default: null,
+    group: "job",
+  }),
+  parallel: setting({
+    key: "parallel",
+    kind: wholeNumber(1, MOST_TASKS),
+    flags: ["--parallel"],
+    help: "so many tasks at a time",
+    default: null,
+    defaultWords: "local: one for each CPU; slurm: all",
     group: "job",
   }),
   cwd: setting({

@@ -1,6 +1,6 @@
 /** What must hold between settings. Each fault is one line with the origins of both sides. */
 import type { JobSpec, SubmitterOptions } from "../core/index.ts";
-import { formatDuration } from "../core/index.ts";
+import { formatDuration, namesTask, taskIndices } from "../core/index.ts";
 import { settings } from "./option-table.ts";
 import type { Picker } from "./picker.ts";
 
@@ -52,6 +52,24 @@ export function missingPartErrors(picker: Picker, spec: JobSpec): readonly strin
   return [
     `${asked.join(" and ")} cannot be read without a checkpoint; name it with --checkpoint PATH (checkpoint.path)`,
   ];
+}
+
+/** Each task has a checkpoint of its own. Whether two of them are one file by a link, submit looks. */
+export function taskErrors(picker: Picker, spec: JobSpec): readonly string[] {
+  const { tasks = null, checkpoint } = spec;
+  const errors: string[] = [];
+  if (picker.given(settings.tasks) && picker.given(settings.array))
+    errors.push(`tasks (${picker.origins.tasks}) and array (${picker.origins.array}) exclude each other`);
+  if (tasks === null) {
+    if (picker.given(settings.parallel))
+      errors.push(`parallel (${picker.origins.parallel}) needs several tasks: --tasks N, or --array`);
+    return errors;
+  }
+  if (checkpoint !== null && taskIndices(tasks).length > 1 && !namesTask(checkpoint.path) && !namesTask(spec.cwd))
+    errors.push(
+      `all tasks would have one checkpoint, ${checkpoint.path} (${picker.origins["checkpoint.path"]}): write {task} into its path, as in state-{task}.txt`,
+    );
+  return errors;
 }
 
 function windowError(picker: Picker, section: string, marginMs: number, limitMs: number): string {

@@ -51,6 +51,7 @@ describe("the option table", () => {
     ]);
     expect(of("sbatch")).toEqual([
       "SBATCH_ACCOUNT slurm.account",
+      "SBATCH_ARRAY_INX array",
       "SBATCH_ERROR error",
       "SBATCH_INPUT input",
       "SBATCH_JOB_NAME name",

@@ -53,6 +53,7 @@ describe("defaults", () => {
     expect(spec).toEqual({
       version: 1,
       name: "python3-sim",
+      tasks: null,
       command: { kind: "argv", argv: ["python3", "sim.py"] },
       cwd: "/data/run",
       checkpoint: null,

@@ -5,10 +5,10 @@
  */
 
 import type { Command, JobSpec, Origins, SchedulerName, SubmitterOptions } from "../core/index.ts";
-import { formatJobId } from "../core/index.ts";
+import { formatJobId, namesTask, taskIndices } from "../core/index.ts";
 import type { Directives, GivenOption } from "./directives.ts";
 import type { FlagValues } from "./flag-option.ts";
-import { limitErrors, missingPartErrors } from "./limits.ts";
+import { limitErrors, missingPartErrors, taskErrors } from "./limits.ts";
 import { optionTable, settings } from "./option-table.ts";
 import { Picker } from "./picker.ts";
 import { DROPPED_KEY } from "./sbatch-options.ts";
@@ -90,7 +90,12 @@ export function resolveSpec(input: ResolveInput): Resolution {
   const { spec, ...under } = underSite(picker, resolved, input.site ?? null);
   const errors = [...wishes.errors, ...picker.errors, ...under.errors];
   if (input.command === null && batch === null && !picker.given(settings.command)) errors.push(noCommand(sources));
-  if (errors.length === 0) errors.push(...missingPartErrors(picker, spec), ...limitErrors(picker, spec, submitter));
+  if (errors.length === 0)
+    errors.push(
+      ...missingPartErrors(picker, spec),
+      ...taskErrors(picker, spec),
+      ...limitErrors(picker, spec, submitter),
+    );
   if (errors.length > 0) return { kind: "errors", errors };
   return {
     kind: "resolved",
@@ -189,6 +194,11 @@ function unusedNotices(picker: Picker, spec: JobSpec, batch: BatchInput | null):
   ];
   if (spec.scheduler === "local" && forSlurm.length > 0)
     notices.push(`not used, since the scheduler is local: ${forSlurm.join(", ")}`);
+  const shared = [spec.output.stdout, spec.output.stderr].filter(
+    (path) => path !== null && !path.startsWith("/dev/") && !namesTask(path) && !/%\d*[ajAJ]/.test(path),
+  );
+  if (taskIndices(spec.tasks).length > 1 && shared.length > 0)
+    notices.push(`all tasks append to one file, ${shared[0]}: %a or {task} in its name gives each its own`);
   const forSubmitter = optionTable.filter((setting) => setting.key.startsWith("submitter.") && picker.given(setting));
   if (spec.mode !== "submitter" && forSubmitter.length > 0) {
     notices.push(`not used, since the mode is ${spec.mode}: ${forSubmitter.map(({ key }) => key).join(", ")}`);

@@ -5,7 +5,7 @@ import { quoteCommand } from "../core/index.ts";
 
 export type SamePurpose = { readonly same: true } | { readonly same: false; readonly differs: string };
 
-/** Command, working folder and checkpoint must agree; limits, budgets and resources may change. `a` is what is on file. */
+/** Command, tasks, working folder and checkpoint must agree; limits, budgets and resources may change. `a` is what is on file. */
 export function samePurpose(a: JobSpec, b: JobSpec): SamePurpose {
   if (!sameCommand(a.command, b.command)) {
     // The same words are another program to a shell than without one.
@@ -20,6 +20,7 @@ export function samePurpose(a: JobSpec, b: JobSpec): SamePurpose {
     if (before === now) return { same: false, differs: `the content of the script differs from that on file: ${now}` };
     return differs("the command", before, now);
   }
+  if (tasksText(a) !== tasksText(b)) return differs("which tasks it has", tasksText(a), tasksText(b));
   if (a.cwd !== b.cwd) return differs("the working folder", a.cwd, b.cwd);
   const [before, now] = [checkpointOf(a), checkpointOf(b)];
   if (before.path !== now.path) return differs("the checkpoint", before.path, now.path);
@@ -37,6 +38,12 @@ const FORMS: Readonly<Record<Command["kind"], string>> = {
 export function commandText(command: Command): string {
   if (command.kind === "shell") return command.text;
   return quoteCommand(command.kind === "argv" ? command.argv : [command.name, ...command.args]);
+}
+
+/** How many at a time may change. */
+function tasksText({ tasks }: JobSpec): string {
+  if (tasks == null) return "one";
+  return tasks.kind === "array" ? `array ${tasks.indices}` : tasks.indices;
 }
 
 function differs(what: string, before: string, now: string): SamePurpose {

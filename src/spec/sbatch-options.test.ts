@@ -3,8 +3,8 @@ import { refusedSbatchArgument } from "./sbatch-options.ts";
 
 describe("an argument for sbatch", () => {
   it.each([
-    ["--array=1-3", "--array cannot"],
-    ["--arr=1-3", "--array cannot"],
+    ["--array=1-3", "the setting for it is array"],
+    ["--arr=1-3", "the setting for it is array"],
     ["--depend=afterok:7", "--dependency cannot"],
     ["--wra=sleep 9", "--wrap cannot"],
     ["--clusters=other", "--clusters cannot"],

@@ -97,6 +97,7 @@ const PASSED: readonly Row[] = [
 
 const SETTINGS: readonly (readonly [spelling: string, takes: SbatchOption["takes"], key: string])[] = [
   ["--account -A", "value", "slurm.account"],
+  ["--array -a", "value", "array"],
   ["--begin -b", "value", "begin"],
   ["--chdir -D", "value", "cwd"],
   ["--cpus-per-task -c", "value", "slurm.cpus-per-task"],
@@ -133,7 +134,6 @@ const DROPPED: readonly Reasoned<string | null>[] = [
 
 const ONE_CLUSTER = "only the cluster of this host can be asked how a job stands; submit on a host of the other one";
 const REFUSED: readonly Reasoned<string>[] = [
-  ["--array -a", "value", "SBATCH_ARRAY_INX", "a chain is one task so far; submit one job per index"],
   ["--clusters -M", "value", "SBATCH_CLUSTERS SLURM_CLUSTERS", ONE_CLUSTER],
   ["--cluster", "value", "", ONE_CLUSTER],
   [

@@ -61,6 +61,8 @@ export const NEVER_SETTINGS: readonly string[] = [
   "STINT_JOB_ID",
   "STINT_JOB_FOLDER",
   "STINT_TASK_ID",
+  "STINT_TASK_INDEX",
+  "STINT_TASK_COUNT",
   "STINT_ATTEMPT",
   "STINT_DEADLINE",
   "STINT_RESUME",

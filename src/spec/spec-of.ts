@@ -1,7 +1,14 @@
 /** The picked values put together: the spec of a job, and of a submitter job. */
 import { isAbsolute, join, normalize } from "node:path";
-import type { Command, JobSpec, SchedulerName, SubmitterOptions, UntilFirstRun } from "../core/index.ts";
-import { nameFromCommand, parseJobName, RECORD_VERSION, suggestName } from "../core/index.ts";
+import type { Command, JobSpec, SchedulerName, SubmitterOptions, TaskPlan, UntilFirstRun } from "../core/index.ts";
+import {
+  countedTasks,
+  formatIndices,
+  nameFromCommand,
+  parseJobName,
+  RECORD_VERSION,
+  suggestName,
+} from "../core/index.ts";
 import { parseBeginTime } from "./begin-time.ts";
 import { settings } from "./option-table.ts";
 import type { Picker } from "./picker.ts";
@@ -32,6 +39,7 @@ export function specOf(
     version: RECORD_VERSION,
     name,
     command,
+    tasks: tasksOf(picker),
     cwd,
     checkpoint: path === null ? null : { path, progress: picker.required(settings.progress) },
     total: picker.optional(settings.total),
@@ -98,6 +106,16 @@ export function specOf(
       pollMs: picker.required(settings.poll),
     },
   };
+}
+
+/** A `--parallel` outweighs the `%K` of an array, which may stand in a script. */
+function tasksOf(picker: Picker): TaskPlan | null {
+  const count = picker.optional(settings.tasks);
+  const array = picker.optional(settings.array);
+  const parallel = picker.optional(settings.parallel);
+  if (array !== null)
+    return { kind: "array", indices: formatIndices(array.indices), parallel: parallel ?? array.parallel };
+  return count === null ? null : countedTasks(count, parallel);
 }
 
 /** Settings of the submitter job; they count only in mode submitter. Where it says nothing it goes where the attempts go. */

@@ -143,11 +143,7 @@ test("what kind of input a file is its content says", async () => {
     "#!/bin/sh\n#SBATCH -n 1\n#SBATCH hetjob\n",
     "het.sh:3: a heterogeneous job cannot be a chain",
   );
-  await refused(
-    "array.sh",
-    "#!/bin/sh\n#SBATCH -a 0-3\n",
-    "array.sh:2: --array=0-3 cannot be used: a chain is one task",
-  );
+  await refused("array.sh", "#!/bin/sh\n#SBATCH -a 3-0\n", 'array.sh:2: --array: "3-0" is no array');
   await refused(
     "stray.sh",
     "#!/bin/sh\n#SBATCH long\n",
@@ -158,6 +154,26 @@ test("what kind of input a file is its content says", async () => {
   expect(spec.status).toBe(2);
   writeFileSync(join(project.folder, "stint.sh.yaml"), "#!/bin/bash\nexit 0\n");
   expect((await project.stint(["run", ...QUICK, "stint.sh.yaml"])).status).toBe(0);
+});
+
+test("an array in a #SBATCH line is tasks of one job, each with its index in arguments and file names", async () => {
+  const project = newProject();
+  const lines = ['echo "task $SLURM_ARRAY_TASK_ID of $SLURM_ARRAY_TASK_COUNT with $1: $(cat)"'];
+  script(project, ["#SBATCH -a 1-5:2%2 -o out-%a.txt", "#SBATCH -i in-{task}.txt", ...lines]);
+  for (const index of [1, 3, 5]) writeFileSync(join(project.folder, `in-${index}.txt`), `input ${index}`);
+  const one = await project.stint([...DRY, "job.sh", "seed-{task}"]);
+  expect(one.stdout, one.stderr).toMatch(/sbatch .*--array=1 /);
+  expect(one.stdout).toMatch(/^array +1-5:2, 2 at a time +job\.sh:2$/m);
+  const run = await project.stint(["run", ...QUICK, "--name", "three", "job.sh", "seed-{task}"]);
+  expect(run.status, run.stdout + run.stderr).toBe(0);
+  for (const index of [1, 3, 5])
+    expect(readFileSync(join(project.folder, `out-${index}.txt`), "utf8")).toBe(
+      `task ${index} of 3 with seed-${index}: input ${index}\n`,
+    );
+  // The same for one index, over the line in the script.
+  const other = await project.stint(["run", ...QUICK, "--name", "one", "-a", "5", "job.sh", "again-{task}"]);
+  expect(other.status, other.stdout + other.stderr).toBe(0);
+  expect(readFileSync(join(project.folder, "out-5.txt"), "utf8")).toContain("task 5 of 1 with again-5: input 5\n");
 });
 
 test("RUNNER_SCRIPT names the batch script where none is given, and not inside an attempt", async () => {

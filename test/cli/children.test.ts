@@ -121,3 +121,29 @@ test("a child of a job that is being stopped is not started; without its parent 
   expect(own.stderr).toContain("submitted as a job of its own, not as a child");
   expect((await project.json(["status", "own"])).job?.job).toBe(`/${me}/own`);
 });
+
+test("a cancel of one task leaves the children, one of the job ends its tasks and them", async () => {
+  const project = newProject();
+  const plan = '[ "$STINT_TASK_INDEX" = 1 ] && child submit; while sleep 0.1; do :; done';
+  const submit = parent(project, plan, ["--limit", "60s", "--tasks", "2", "--checkpoint", "parent-{task}.txt"]);
+  const submitted = await project.stint(["submit", ...submit], { env: { TOTAL: "100000" } });
+  expect(submitted.status, submitted.stderr).toBe(0);
+  await until(() => (steps(project)[0] ?? 0) > 10, "steps of the child");
+  expect((await project.stint(["cancel", "sim/1"])).status).toBe(0);
+  const shown = JSON.parse((await project.stint(["status", "sim", "--json"])).stdout);
+  expect(shown.tasks).toMatchObject([{ state: "running" }, { state: "over", reason: "cancelled" }]);
+  expect(shown.children).toMatchObject([{ job: `/${me}/sim/fit`, state: "running" }]);
+  expect((await project.stint(["status", "sim"])).stdout).toMatch(
+    /\n0 +running[\s\S]*\nchildren\nJOB .*\nsim\/fit +running/,
+  );
+  const cancelled = await project.stint(["cancel", "sim"]);
+  expect(cancelled.status, cancelled.stderr).toBe(0);
+  expect(JSON.parse((await project.stint(["status", "sim", "--json"])).stdout)).toMatchObject({
+    job: { state: "over" },
+    children: [{ state: "over", reason: "cancelled" }],
+  });
+  const stopped = steps(project)[0] ?? 0;
+  expect((await project.stint(["resume", "sim"])).status).toBe(0);
+  await until(() => (steps(project)[0] ?? 0) > stopped + 10, "more steps of the child");
+  expect((await project.stint(["cancel", "sim"])).status).toBe(0);
+});

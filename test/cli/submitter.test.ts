@@ -92,3 +92,35 @@ test("--dry-run shows the submitter's own call and script", async () => {
   expect(calls[1]).toMatch(/^sbatch --partition=cpu .*--mem=256M .*--time=720 .*--job-name=sim-submitter /);
   expect(stdout).toMatch(/^exec .*runner\.mjs' submitter '.*\/sim\/submitters\/0001'$/m);
 });
+
+test("of several tasks one submitter moves all: it stays while one is left, and comes back with the first that is resumed", async () => {
+  const project = newProject();
+  const { stint, job, record, jobs } = start(project);
+  const tasks = ["--array", "3-5", "--parallel", "1", "--checkpoint", "s-{task}.txt"];
+  const submitted = await stint([...SUBMIT, ...tasks, ...COMMAND]);
+  expect(submitted.status, submitted.stderr).toBe(0);
+  expect(jobs()).toEqual(["1", "2"]);
+  const calls = readFileSync(join(project.folder, "slurm-bin", "calls", "sbatch"), "utf8").split("\n");
+  expect(calls[0]).toContain("--array=3 ");
+  expect(calls[1]).toContain("--job-name=sim-submitter");
+  expect(calls[1]).not.toContain("--array");
+  expect(await job()).toMatchObject({ state: "waiting", submitter: { number: 1 }, tasks: { total: 3, waiting: 3 } });
+  const shown = (await stint(["status", "sim"])).stdout;
+  expect(shown).toMatch(/^mover +.*submitter job 2 is queued$/m);
+  expect(shown).toMatch(/^3 +waiting +1 .*attempt 1 is queued/m);
+  expect(shown).toMatch(/^4 +waiting .*waits for a slot: 1 at a time$/m);
+
+  // The next task begins, and the submitter is still needed.
+  expect((await stint(["cancel", "sim/3"])).status).toBe(0);
+  expect(record("0001", "ended")).toBeNull();
+  expect(jobs()).toEqual(["1", "2", "3"]);
+  expect((await stint(["cancel", "sim"])).status).toBe(0);
+  expect(record("0001", "ended")).toMatchObject({ reason: "withdrawn" });
+  expect(await job()).toMatchObject({ state: "over", reason: "cancelled (3 stopped)", submitter: null });
+
+  const resumed = await stint(["resume", "sim/5"]);
+  expect(resumed.status, resumed.stderr).toBe(0);
+  expect(record("0002", "claim")).toMatchObject({ basis: "resume" });
+  expect(await job()).toMatchObject({ state: "waiting", submitter: { number: 2 }, tasks: { waiting: 1, stopped: 2 } });
+  expect((await stint(["cancel", "sim"])).status).toBe(0);
+});

@@ -55,7 +55,7 @@ test("usage errors leave with 2 and name the nearest", async () => {
     [["status", "--atempts"], "--attempts"],
     [["run", "--limt", "4h", "--", "true"], "--limit"],
     [["submit", "--limit", "5x", "--", "true"], "5x"],
-    [["submit", "--array", "0-3", "--", "true"], "--array"],
+    [["submit", "--array", "3-0", "--", "true"], "--array"],
     [["submit"], "command"],
     [["submit", "nothing.yaml"], "nothing.yaml"],
     [["logs"], "which job?"],

@@ -44,7 +44,7 @@ export function normalise(output: string): string {
  * States that a look may catch or miss. There is a runner.log where the runner had something to say, and not where the
  * attached command was quicker to settle its attempt.
  */
-const PASSING = /^(attempt \d+ (is |waits |runs|was )|waiting: |runner\.log$)/;
+const PASSING = /^(attempt \d+ (is |waits |runs|was )|waiting: |runner\.log$|\d+ (running|waiting)\b)/;
 
 const VARYING: readonly (readonly [RegExp, string | ((...words: string[]) => string)])[] = [
   [/\b\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?Z?/g, "MOMENT"],

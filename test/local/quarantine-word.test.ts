@@ -8,10 +8,10 @@ import type { StintError } from "../../src/chain/index.ts";
 import { resumeJob } from "../../src/chain/index.ts";
 import { readJob } from "../../src/chain/operations/job-on-file.ts";
 import { type Project as ChainProject, requireProject } from "../../src/chain/operations/project.ts";
-import { planSetAside, type SetAside, setAside } from "../../src/chain/operations/set-aside.ts";
+import { planSetAside, type SetAside, setAside as setAsideOf } from "../../src/chain/operations/set-aside.ts";
 import type { JobSpec, Stop } from "../../src/core/index.ts";
 import { thisProcess } from "../../src/host/index.ts";
-import { createStop, readOwnStops } from "../../src/journal/index.ts";
+import { createStop, type JobPlace, readOwnStops } from "../../src/journal/index.ts";
 import { Project } from "./harness.ts";
 
 const real = { ...fs.promises };
@@ -83,6 +83,12 @@ function refuseMoves(name: string): void {
       from.endsWith(`/${name}`) ? Promise.reject(refused) : real.rename(from, to),
   });
   syncBuiltinESMExports();
+}
+
+async function setAside(project: ChainProject, place: JobPlace, aside: SetAside): Promise<SetAside> {
+  const job = await readJob(project.folder, place);
+  if (job === null) throw new Error("there is no job");
+  return setAsideOf(project, job, aside);
 }
 
 async function planned(plan: (asked: boolean) => Promise<SetAside | null>): Promise<SetAside> {

@@ -13,6 +13,13 @@ export const CHECKPOINT = "/project/state.txt";
 
 /** Who runs right now: at most one application that is not frozen. */
 export class Checkpoint {
+  readonly path: string;
+  /** Called whenever an application of it starts or works. */
+  readonly onWork: () => void;
+  constructor(path = CHECKPOINT, onWork: () => void = () => {}) {
+    this.path = path;
+    this.onWork = onWork;
+  }
   readonly running = new Set<SimApplication>();
   readonly steps: { readonly attempt: number; readonly step: number }[] = [];
 }
@@ -45,6 +52,7 @@ export class SimApplication implements Application {
 
   private checkAlone(what: string): void {
     if (this.frozen) return;
+    this.checkpoint.onWork();
     for (const other of this.checkpoint.running)
       if (other !== this && !other.frozen)
         this.sim.violate(`application of attempt ${this.attempt} ${what} beside that of attempt ${other.attempt}`);
@@ -52,7 +60,7 @@ export class SimApplication implements Application {
 
   private async work(): Promise<void> {
     const { sim, traits } = this;
-    let step = Number(sim.files.get(CHECKPOINT) ?? "0");
+    let step = Number(sim.files.get(this.checkpoint.path) ?? "0");
     for (;;) {
       await sim.sleep(this.actor, sim.between(300, 900));
       if (this.frozen) continue;
@@ -77,9 +85,9 @@ export class SimApplication implements Application {
   }
 
   private save(step: number): void {
-    const before = Number(this.sim.files.get(CHECKPOINT) ?? "0");
+    const before = Number(this.sim.files.get(this.checkpoint.path) ?? "0");
     if (step < before) this.sim.violate(`attempt ${this.attempt} saved ${step} over ${before}`);
-    this.sim.put(CHECKPOINT, String(step));
+    this.sim.put(this.checkpoint.path, String(step));
   }
 
   private end(exit: ApplicationExit): void {

@@ -199,6 +199,7 @@ describe("scontrol", () => {
       killWaitMs: 3_000,
       messageTimeoutMs: 10_000,
       minJobAgeMs: 10_000,
+      maxArraySize: null,
       tracking: "cgroup",
       trackingType: "proctrack/cgroup",
       accounting: true,

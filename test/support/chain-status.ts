@@ -7,6 +7,8 @@ export function chainStatus(changes: Partial<ChainStatus> = {}): ChainStatus {
     job: "/ann/sim",
     folder: "/p/.stint/jobs/ann/sim",
     project: "/p/.stint",
+    task: null,
+    tasks: null,
     state: "stranded",
     reason: "it is not over, and nobody will move it",
     advice: "stint resume sim",

@@ -16,14 +16,8 @@ import {
   type WithdrawReason,
   windowEndOf,
 } from "../../core/index.ts";
-import {
-  attemptNumbers,
-  attemptPlace,
-  type JobPlace,
-  readAccounting,
-  readAttempt,
-  taskPlace,
-} from "../../journal/index.ts";
+import { attemptNumbers, attemptPlace, type JobPlace, readAccounting, readAttempt } from "../../journal/index.ts";
+import { taskOrFirst } from "./job-on-file.ts";
 import type { Project } from "./project.ts";
 
 /** What the scheduler itself has counted for the whole job of the attempt, the runner included. */
@@ -76,9 +70,17 @@ export interface AttemptRow {
   readonly accounting: AttemptAccount | null;
 }
 
-/** Rows by number, ascending, from attempt `from` on (default: all). Throws JournalError where a record cannot be used. */
-export async function attemptTable(project: Project, place: JobPlace, from = 1): Promise<readonly AttemptRow[]> {
-  const task = taskPlace(place, 0);
+/**
+ * Rows by number, ascending, from attempt `from` on (default: all), of the task with that index (null: the job's only or first).
+ * Throws JournalError where a record cannot be used.
+ */
+export async function attemptTable(
+  project: Project,
+  place: JobPlace,
+  from = 1,
+  index: number | null = null,
+): Promise<readonly AttemptRow[]> {
+  const task = await taskOrFirst(project.folder, place, index);
   const rows: AttemptRow[] = [];
   for (const number of await attemptNumbers(project.folder, task)) {
     if (number < from) continue;

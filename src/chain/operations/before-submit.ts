@@ -1,6 +1,6 @@
 /** What is looked at before a submit makes anything: the name, what it stands for, and the checkpoint. */
 import { jsonRuleWords, readCheckpoint, spaceFor } from "../../checkpoint/index.ts";
-import { type JobSpec, progressOf, progressValue, totalReached } from "../../core/index.ts";
+import { type JobSpec, progressOf, progressValue, specForTask, taskIndices, totalReached } from "../../core/index.ts";
 import { type JobPlace, jobPlace, readFirstSpec } from "../../journal/index.ts";
 import { samePurpose } from "../../spec/index.ts";
 import type { ChainStatus } from "./chain-status.ts";
@@ -12,6 +12,20 @@ import type { SubmitResult } from "./submit-job.ts";
 
 /** What would make a new job pointless from the start. Null: nothing is against it. Throws StintError `checkpoint`. */
 export async function checkBeforeStart(place: JobPlace, spec: JobSpec): Promise<SubmitResult | null> {
+  let first: JobSpec | null = null;
+  let done: SubmitResult | null = null;
+  // Of several tasks those that have reached the total are finished by themselves; all of them: there is nothing to do.
+  for (const index of taskIndices(spec.tasks)) {
+    const task = specForTask(spec, index);
+    done = await checkReading(place, task);
+    if (done === null) first ??= task;
+  }
+  if (first === null) return done;
+  await requireSpace(first);
+  return null;
+}
+
+async function checkReading(place: JobPlace, spec: JobSpec): Promise<SubmitResult | null> {
   if (spec.checkpoint === null) return null;
   const { reading } = await readCheckpoint(spec.checkpoint, spec.cwd);
   if (reading.kind === "invalid")
@@ -20,8 +34,14 @@ export async function checkBeforeStart(place: JobPlace, spec: JobSpec): Promise<
     });
   if (reading.kind === "value" && spec.total !== null && totalReached(progressOf(reading, null), spec.total))
     return { kind: "total-reached", job: place.id, progress: reading.value, total: spec.total };
+  return null;
+}
+
+/** Where several tasks save, the first speaks for all. */
+async function requireSpace(spec: JobSpec): Promise<void> {
+  if (spec.checkpoint === null) return;
   const [trouble] = (await spaceFor(spec.checkpoint, spec.cwd)).filter((finding) => finding.severity === "error");
-  if (trouble === undefined) return null;
+  if (trouble === undefined) return;
   const full = trouble.kind === "no-space" || trouble.kind === "no-inodes";
   throw new StintError(full ? "storage" : "checkpoint", trouble.text);
 }
@@ -76,7 +96,7 @@ export function settingsNotice(project: Project, there: JobOnFile, now: JobSpec,
   const further = furtherAdvice(status, now.total, now.mode === "attached" ? "run" : "submit");
   if (further !== null) return further;
   const keys = (Object.keys(now) as (keyof JobSpec)[]).filter(
-    (key) => !NOT_A_WISH.has(key) && JSON.stringify(now[key]) !== JSON.stringify(there.spec[key]),
+    (key) => !NOT_A_WISH.has(key) && JSON.stringify(now[key] ?? null) !== JSON.stringify(there.jobSpec[key] ?? null),
   );
   if (keys.length === 0) return null;
   const words = keys.map(settingWord).join(", ");
@@ -86,6 +106,8 @@ export function settingsNotice(project: Project, there: JobOnFile, now: JobSpec,
 
 /** `killWaitMs` → `kill-wait`, as it is written as an option. */
 function settingWord(key: string): string {
+  // Which tasks there are is the job's purpose; how many run at a time is a setting.
+  if (key === "tasks") return "parallel";
   return key.replace(/Ms$/, "").replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 

@@ -1,6 +1,7 @@
 /** What a chain is doing and who will move it, from its records and the answers of one round. Asks nobody itself. */
 import {
   type AttemptRecords,
+  isNothing,
   neverStarts,
   prove,
   type Ref,
@@ -13,7 +14,7 @@ import {
 } from "../../core/index.ts";
 import { aliveHere } from "../../host/index.ts";
 import { commandText } from "../../spec/index.ts";
-import { isAtRest, isNothing, type JobOnFile } from "./job-on-file.ts";
+import { hasTasks, isAtRest, type JobOnFile } from "./job-on-file.ts";
 import { inQueue, queueAdvice, queueReason } from "./queue-state.ts";
 import { type SubmitterNow, submitterText } from "./submitter-status.ts";
 
@@ -36,8 +37,17 @@ export interface StateInput {
   readonly attendedBy: number | null;
   /** Mode submitter: the one that lives or is queued; null: none is seen. */
   readonly submitter: SubmitterNow | null;
+  /** The task among the others of its job; absent: it has no others, or they were not looked at. */
+  readonly others?: OtherTasks;
   readonly nowMs: number;
   readonly nowMonotonicMs: number;
+}
+
+export interface OtherTasks {
+  /** It has not begun, and others are in its way. */
+  readonly mustWait: boolean;
+  /** One of them is seen to move: it takes on what nobody else does. */
+  readonly move: boolean;
 }
 
 export interface StateNow {
@@ -68,6 +78,8 @@ export function stateOf(job: JobOnFile, input: StateInput, name: string): StateN
   const last = settled?.number ?? null;
   if (input.settledStarted !== null && isHandingOver(input.settledStarted, input.seen))
     return waits(last, `attempt ${last} is handing over`, true);
+  if (input.others?.mustWait === true)
+    return waits(last, `waits for a slot: ${job.spec.tasks?.parallel} at a time`, false);
   const { submitter } = input;
   if (submitter !== null)
     return waits(
@@ -75,6 +87,7 @@ export function stateOf(job: JobOnFile, input: StateInput, name: string): StateN
       `moved by ${submitterText(submitter, input.nowMs)}`,
       submitter.phase === "queued" || submitter.phase === "running",
     );
+  if (input.others?.move === true) return waits(last, "is taken on by the other tasks of the job", false);
   if (input.attendedBy !== null) return waits(last, `attended by process ${input.attendedBy}`, false);
   return {
     state: "stranded",
@@ -99,7 +112,8 @@ function whyStranded(job: JobOnFile, seen: ReadonlyMap<Ref, Seen>): string {
   });
   if (inVain !== undefined)
     return `attempt ${inVain.number} is queued for a dependency that can never be met, and nobody will queue another one`;
-  if (settled === null && open.length === 0) return "no attempt was ever claimed";
+  if (settled === null && open.length === 0)
+    return hasTasks(job) ? "nobody has begun it" : "no attempt was ever claimed";
   const claimed = open.find((a) => !isNothing(a) && a.claim !== null && refOf(a) === null);
   if (claimed?.claim == null || aliveHere(claimed.claim.by) !== "elsewhere")
     return "it is not over, and nobody will move it";
@@ -225,7 +239,8 @@ function silence(attempt: number, error: string): string {
   return `the scheduler can't be asked: ${error}`;
 }
 
-function isHandingOver(started: Started, seen: ReadonlyMap<Ref, Seen>): boolean {
+/** Whether the body that began so, or who stands behind it, is still there to move the chain on. */
+export function isHandingOver(started: Started, seen: ReadonlyMap<Ref, Seen>): boolean {
   const guardian = started.guardian === null ? "gone" : aliveHere(started.guardian);
   return aliveHere(started.body) === "alive" || guardian === "alive" || seen.get(started.ref)?.kind === "active";
 }

@@ -10,7 +10,7 @@ import {
   type Stop,
   type Stops,
 } from "../../core/index.ts";
-import { jobPlace } from "../../journal/index.ts";
+import { jobPlace, taskPlace } from "../../journal/index.ts";
 import { type StatusInput, statusOf } from "./chain-status.ts";
 import type { JobOnFile } from "./job-on-file.ts";
 
@@ -26,7 +26,9 @@ const spec = {
 function job(parts: Partial<JobOnFile>): JobOnFile {
   return {
     place: jobPlace("/p/.stint", "/ann/sim"),
+    task: taskPlace(jobPlace("/p/.stint", "/ann/sim"), 0),
     spec: spec as unknown as JobSpec,
+    jobSpec: spec as unknown as JobSpec,
     revision: 1,
     submittedAtMs: 1_000,
     stops: { lists: [], words: new Map() },

@@ -3,6 +3,7 @@ import {
   type AttemptRecords,
   type Decision,
   EMPTY_CARRY,
+  isNothing,
   type JobSpec,
   NO_SAVES,
   type Progress,
@@ -18,7 +19,8 @@ import {
 } from "../../core/index.ts";
 import type { JobPlace } from "../../journal/index.ts";
 import { type ChainState, type StateInput, type StateNow, stateOf } from "./chain-state.ts";
-import { isNothing, type JobOnFile } from "./job-on-file.ts";
+import type { TaskCounts } from "./job-of-tasks.ts";
+import { hasTasks, type JobOnFile } from "./job-on-file.ts";
 import { type QueueState, queueStateOf } from "./queue-state.ts";
 import type { SubmitterNow } from "./submitter-status.ts";
 
@@ -28,6 +30,10 @@ export interface ChainStatus {
   readonly folder: string;
   /** The `.stint` folder that it lies in. */
   readonly project: string;
+  /** The index of this task; null: the job has one task, or this is the whole of it. */
+  readonly task: number | null;
+  /** How the tasks stand where this is the whole of a job of several; else null. */
+  readonly tasks: TaskCounts | null;
   readonly state: ChainState;
   readonly reason: string | null;
   /** What a person should do; null: nothing. */
@@ -95,8 +101,10 @@ export function statusOf(job: JobOnFile, input: StatusInput, name: string): Chai
   const live = current.state === "running" ? running : null;
   return {
     job: job.place.id,
-    folder: job.place.folder,
+    folder: hasTasks(job) ? job.task.folder : job.place.folder,
     project: job.place.stintFolder,
+    task: hasTasks(job) ? job.task.index : null,
+    tasks: null,
     ...current,
     submitter: input.submitter,
     attempts: carry.attempts + (running === null ? 0 : 1),
@@ -177,6 +185,8 @@ function whereOf(place: JobPlace): Pick<ChainStatus, "job" | "folder" | "project
 }
 
 const EMPTY_STATUS: Omit<ChainStatus, "job" | "folder" | "project"> = {
+  task: null,
+  tasks: null,
   state: "unreadable",
   reason: null,
   advice: null,

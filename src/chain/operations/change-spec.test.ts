@@ -87,7 +87,7 @@ test("every setting that resume offers can be laid over a specification", () => 
     "submitter.mem": "9G",
     "submitter.sbatch": "--gres=gpu:1",
   };
-  for (const { key, flags, placeholder, bare } of resumeFlags) {
+  for (const { key, flags, placeholder, bare } of resumeFlags.filter((option) => option.key !== "parallel")) {
     const value = samples[key] ?? (placeholder === "DURATION" ? "11s" : placeholder === "N" ? "7" : "other");
     const file = key.startsWith("submitter.") ? submitterJob : onFile;
     const word = bare === "always" ? `${flags[0]}` : `${flags[0]}=${value}`;
@@ -105,6 +105,16 @@ test("an option for sbatch takes the place of the same one, and the others stay"
   expect(over("--gres=gpu:2")).toMatchObject({ memory: "4G", sbatch: ["--ntasks=4", "--gres=gpu:2"] });
   const perCpu = over("--mem-per-cpu=2G");
   expect(perCpu).toMatchObject({ memory: null, sbatch: ["--gres=gpu:1", "--ntasks=4", "--mem-per-cpu=2G"] });
+});
+
+test("how many tasks run at a time can be changed, which tasks there are cannot", () => {
+  const tasks = { kind: "array", indices: "1-9:2", parallel: 2 } as const;
+  const flags = parseFlags(["--parallel", "4"], resumeFlags, { positionals: "anywhere" }).given;
+  const { spec: now, changed } = changeSpec({ ...onFile, tasks, cwd: "/data/{task}" }, flags);
+  expect(now.tasks).toEqual({ ...tasks, parallel: 4 });
+  expect(changed).toEqual(["parallel"]);
+  expect(() => change(["--parallel", "4"])).toThrow("needs several tasks");
+  expect(resumeFlags.filter(({ key }) => key === "tasks" || key === "array")).toEqual([]);
 });
 
 test("how progress is read can be corrected, and a rule that cannot be used is refused", () => {

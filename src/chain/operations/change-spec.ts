@@ -22,7 +22,10 @@ export interface ChangedSpec {
   readonly notices: readonly string[];
 }
 
-const FIXED = new Set(["name", "command", "cwd", "checkpoint.path", "scheduler", "mode", DROPPED_KEY]);
+const FIXED = new Set([
+  ...["name", "command", "tasks", "array", "cwd", "checkpoint.path", "scheduler", "mode"],
+  DROPPED_KEY,
+]);
 /** What counts until an attempt has run. */
 const FIRST = new Set(["begin", "slurm.dependency", "slurm.hold"]);
 
@@ -69,6 +72,7 @@ function impliedBy(spec: JobSpec): ReadonlyMap<string, { readonly text: string; 
     ["limit", spec.limitMs === null ? null : formatDuration(spec.limitMs)],
     ["margin", spec.marginMs === "auto" ? "auto" : formatDuration(spec.marginMs)],
     ["checkpoint.path", spec.checkpoint?.path ?? null],
+    ["array", spec.tasks?.indices ?? null],
     ["backoff.first", formatDuration(spec.backoffFirstMs)],
     ["backoff.max", formatDuration(spec.backoffMaxMs)],
   ];
@@ -118,6 +122,10 @@ const TAKERS: Readonly<Record<string, Taker>> = {
   },
   margin: (now) => ({ marginMs: now.marginMs }),
   ahead: (now) => ({ ahead: now.ahead }),
+  parallel: (now, file) => {
+    if (file.tasks == null) throw new StintError("usage", "--parallel: this job has one task");
+    return { tasks: { ...file.tasks, parallel: now.tasks?.parallel ?? null } };
+  },
   "checkpoint.progress": (now, file) => {
     if (file.checkpoint === null || now.checkpoint === null)
       throw new StintError("usage", "--progress: this job has no checkpoint to read progress from");

@@ -13,9 +13,9 @@ import {
   tidyOwners,
   whyOwned,
 } from "../../checkpoint/index.ts";
-import type { JobSpec } from "../../core/index.ts";
+import { type JobSpec, specForTask, taskIndices } from "../../core/index.ts";
 import { realClock } from "../../host/index.ts";
-import { type Home, type JobPlace, placeOfAttemptFolder, readRecord, taskPlace } from "../../journal/index.ts";
+import { type Home, type JobPlace, placeOfAttemptFolder, readRecord, type TaskPlace } from "../../journal/index.ts";
 import { StintError } from "./errors.ts";
 import { isAtRest, readJob } from "./job-on-file.ts";
 import type { Project } from "./project.ts";
@@ -25,12 +25,14 @@ export interface CheckpointClaim {
   readonly renew?: boolean;
   /** The person who takes the checkpoint over from a job whose folder is gone. */
   readonly takenBy?: string | null;
+  /** One of many claims of a job: only where its row has grown something to tidy. Default false. */
+  readonly isOneOfMany?: boolean;
 }
 
-/** Makes the job the owner of its checkpoint. Throws StintError `checkpoint-owned`, naming the owner and its folder. */
+/** Makes the task the owner of its checkpoint. `spec`: of that task. Throws StintError `checkpoint-owned`, naming the owner and its folder. */
 export async function claimCheckpoint(
   project: Project,
-  place: JobPlace,
+  task: TaskPlace,
   spec: JobSpec,
   home: Home,
   claim: CheckpointClaim = {},
@@ -44,17 +46,19 @@ export async function claimCheckpoint(
   const answer = await claimOwner(
     project.folder,
     owners,
-    identityOf(project, place, home),
+    identityOf(project, task, home),
     judgeOwner(project),
     options,
   );
   if (!answer.owned) throw new StintError("checkpoint-owned", answer.why);
+  // The first claim of a checkpoint makes two records, which both count.
+  if (claim.isOneOfMany === true && answer.number <= 2) return;
   await tidyOwners(project.folder, owners, realClock.nowMs());
 }
 
 /**
- * Throws StintError `checkpoint-owned` when another job has the checkpoint and is not over, so that nothing is created in
- * vain. Only the claim itself decides.
+ * Throws StintError `checkpoint-owned` when another job has the checkpoint, or that of one of its tasks, and is not over, so that
+ * nothing is created in vain (only the claim itself decides); `usage` when two tasks have one.
  */
 export async function requireFreeCheckpoint(
   project: Project,
@@ -62,8 +66,25 @@ export async function requireFreeCheckpoint(
   spec: JobSpec,
   takenBy: string | null,
 ): Promise<void> {
-  const owners = await ownerPlaceOf(project, spec);
-  if (owners === null) return;
+  if (spec.checkpoint === null) return;
+  const taken = new Map<string, number>();
+  for (const index of taskIndices(spec.tasks)) {
+    const owners = await ownerPlaceOf(project, specForTask(spec, index));
+    if (owners === null) continue;
+    const other = taken.get(owners.checkpoint);
+    if (other !== undefined)
+      throw new StintError("usage", `tasks ${other} and ${index} would have one checkpoint, ${owners.checkpoint}`);
+    taken.set(owners.checkpoint, index);
+    await requireFree(project, place, owners, takenBy);
+  }
+}
+
+async function requireFree(
+  project: Project,
+  place: JobPlace,
+  owners: OwnerPlace,
+  takenBy: string | null,
+): Promise<void> {
   const owner = await readOwner(project.folder, owners);
   if (owner.kind === "none" || owner.kind === "released") return;
   if (owner.kind === "unreadable")
@@ -76,15 +97,15 @@ export async function requireFreeCheckpoint(
   throw new StintError("checkpoint-owned", whyOwned(owner.record, judged, project));
 }
 
-/** Gives the checkpoint free where this job is its owner. Returns false where it was not. */
+/** Gives the checkpoint free where this task is its owner. Returns false where it was not. */
 export async function releaseCheckpoint(
   project: Project,
-  place: JobPlace,
+  task: TaskPlace,
   spec: JobSpec,
   home: Home,
 ): Promise<boolean> {
   const owners = await ownerPlaceOf(project, spec);
-  return owners !== null && (await releaseOwner(project.folder, owners, identityOf(project, place, home)));
+  return owners !== null && (await releaseOwner(project.folder, owners, identityOf(project, task, home)));
 }
 
 async function ownerPlaceOf(project: Project, spec: JobSpec): Promise<OwnerPlace | null> {
@@ -92,12 +113,11 @@ async function ownerPlaceOf(project: Project, spec: JobSpec): Promise<OwnerPlace
   return ownerPlace(await resolveCheckpoint(spec.checkpoint, spec.cwd), project.stintFolder);
 }
 
-function identityOf(project: Project, place: JobPlace, home: Home): OwnerIdentity {
-  const task = taskPlace(place, 0);
+function identityOf(project: Project, task: TaskPlace, home: Home): OwnerIdentity {
   return {
     jobUuid: home.uuid,
-    jobFolder: place.folder,
-    taskIndex: 0,
+    jobFolder: task.job.folder,
+    taskIndex: task.index,
     taskId: task.id,
     by: `${project.user}@${hostname()} pid ${process.pid}`,
   };
@@ -111,7 +131,7 @@ function judgeOwner(project: Project): JudgeOwner {
       // Another job in its place is as much as none.
       if (home === null || home.uuid !== owner.jobUuid) return "gone-folder";
       const place = placeOfAttemptFolder(join(owner.jobFolder, "tasks/0/attempts/0001"))?.task.job ?? null;
-      const job = place === null ? null : await readJob(project.folder, place);
+      const job = place === null ? null : await readJob(project.folder, place, owner.taskIndex);
       if (job === null) return "unknown";
       return isAtRest(job) ? "over" : "alive";
     } catch {

@@ -1,12 +1,12 @@
 /** Which job `doctor` is asked about: one on file, one in a spec file, or what the options alone make of one. */
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
-import type { JobSpec } from "../../core/index.ts";
+import { type JobSpec, specForTask, taskIndices } from "../../core/index.ts";
 import { readSpec } from "../../journal/index.ts";
 import type { FlagOption, ParsedFlags } from "../../spec/index.ts";
 import { changeSpec } from "./change-spec.ts";
 import { StintError } from "./errors.ts";
-import { findJob } from "./job-name.ts";
+import { findTarget } from "./job-name.ts";
 import { prepareJob } from "./prepare-job.ts";
 import { requireProject, type Where } from "./project.ts";
 
@@ -23,8 +23,13 @@ export interface AskedAbout {
   readonly isNamed: boolean;
 }
 
-/** Throws StintError `usage` and `no-such-job`. */
+/** Of a job with several tasks it is the one that was named, or the first. Throws StintError `usage` and `no-such-job`. */
 export async function jobForDoctor(words: DoctorWords): Promise<AskedAbout> {
+  const { spec, isNamed, task = null } = await askedAbout(words);
+  return { spec: specForTask(spec, task ?? taskIndices(spec.tasks)[0] ?? 0), isNamed };
+}
+
+async function askedAbout(words: DoctorWords): Promise<AskedAbout & { readonly task?: number | null }> {
   const { args, parsed, options, cwd, environment } = words;
   const [name, extra] = parsed.positionals;
   if (extra !== undefined) throw new StintError("usage", `one job at a time: unexpected "${extra}"`);
@@ -35,8 +40,8 @@ export async function jobForDoctor(words: DoctorWords): Promise<AskedAbout> {
   if (statSync(resolve(cwd, name), { throwIfNoEntry: false })?.isFile() === true)
     return { spec: (await prepareJob({ cwd, environment, options, args })).spec, isNamed: true };
   const project = requireProject(words);
-  const place = await findJob(project, name);
+  const { place, task } = await findTarget(project, name);
   const found = await readSpec(project.folder, place);
   if (found === null) throw new StintError("no-such-job", `the submit of ${name} did not come to its end`);
-  return { spec: changeSpec(found.revision.spec, parsed.given).spec, isNamed: true };
+  return { spec: changeSpec(found.revision.spec, parsed.given).spec, isNamed: true, task };
 }

@@ -41,7 +41,7 @@ export async function driveUntilGoing(world: World, task: TaskPlace, options: Dr
   let told = "";
   for (;;) {
     const outcome = await advance(world, task);
-    if (outcome.kind !== "waiting") return outcome;
+    if (outcome.kind !== "waiting" || outcome.forSlot === true) return outcome;
     const { attempt } = outcome;
     const refusal = world.memory.refusals.get(attemptPlace(task, attempt).folder);
     if (refusal !== undefined && !refusal.transient) {

@@ -3,9 +3,10 @@ import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Started } from "../../core/index.ts";
 import { errorCode, FolderError, realClock } from "../../host/index.ts";
-import { attemptNumbers, attemptPlace, type JobPlace, readRecord, taskPlace } from "../../journal/index.ts";
+import { attemptNumbers, attemptPlace, type JobPlace, readRecord, type TaskPlace } from "../../journal/index.ts";
 import { StintError } from "./errors.ts";
 import { shortName } from "./job-name.ts";
+import { taskOrFirst } from "./job-on-file.ts";
 import type { Project } from "./project.ts";
 import { chainStatus } from "./status.ts";
 import { isAtEnd } from "./watch-job.ts";
@@ -13,6 +14,8 @@ import { isAtEnd } from "./watch-job.ts";
 export type LogStream = "stdout" | "stderr" | "runner" | "scheduler";
 
 export interface LogOptions {
+  /** The index of the task; default: the job's only one, or its first. */
+  readonly task?: number | null;
   /** Only this attempt; default: all that have begun. */
   readonly attempt?: number;
   /** Default: stdout and stderr. */
@@ -44,18 +47,19 @@ export async function* followLogs(
   options: LogOptions = {},
 ): AsyncGenerator<LogChunk> {
   const streams = options.streams ?? ["stdout", "stderr"];
-  if (options.attempt !== undefined) await requireAttempt(project, place, options.attempt);
+  const task = await taskOrFirst(project.folder, place, options.task ?? null);
+  if (options.attempt !== undefined) await requireAttempt(project, task, options.attempt);
   const readers = new Map<string, Reader>();
   let current = options.attempt ?? 0;
   for (let look = 1; ; look++) {
-    const atEnd = options.follow !== true || (look % STATUS_EVERY === 0 && (await isDone(project, place, options)));
-    const begun = await begunAttempts(project, place, options.attempt ?? current);
+    const atEnd = options.follow !== true || (look % STATUS_EVERY === 0 && (await isDone(project, task, options)));
+    const begun = await begunAttempts(project, task, options.attempt ?? current);
     const numbers = options.attempt === undefined ? begun : [options.attempt];
     for (const number of numbers) {
       if (number < current) continue;
       current = number;
       const next = begun.find((other) => other > number) ?? null;
-      for (const stream of streams) yield* readOn(project, place, number, next, stream, readers);
+      for (const stream of streams) yield* readOn(project, task, number, next, stream, readers);
     }
     if (atEnd || options.signal?.aborted === true) return;
     await realClock.sleep(FOLLOW_EVERY_MS, options.signal);
@@ -69,7 +73,7 @@ interface Reader {
 
 async function* readOn(
   project: Project,
-  place: JobPlace,
+  task: TaskPlace,
   attempt: number,
   next: number | null,
   stream: LogStream,
@@ -78,38 +82,38 @@ async function* readOn(
   const key = `${attempt} ${stream}`;
   let reader = readers.get(key);
   if (reader === undefined) {
-    reader = await open(project, place, attempt, stream);
+    reader = await open(project, task, attempt, stream);
     readers.set(key, reader);
   }
   // Two names for one file (`-o all.log -e all.log`): the first one shows it.
-  if (stream === "stderr" && sameFile(reader.path, join(attemptFolder(place, attempt), "stdout.log"))) return;
-  const endAt = next === null ? Number.POSITIVE_INFINITY : await endOffset(project, place, attempt, next, stream);
+  if (stream === "stderr" && sameFile(reader.path, join(attemptFolder(task, attempt), "stdout.log"))) return;
+  const endAt = next === null ? Number.POSITIVE_INFINITY : await endOffset(project, task, attempt, next, stream);
   for (let bytes = readFrom(reader, endAt); bytes !== null; bytes = readFrom(reader, endAt))
     yield { attempt, stream, bytes };
 }
 
-async function open(project: Project, place: JobPlace, attempt: number, stream: LogStream): Promise<Reader> {
-  const path = join(attemptFolder(place, attempt), `${stream}.log`);
+async function open(project: Project, task: TaskPlace, attempt: number, stream: LogStream): Promise<Reader> {
+  const path = join(attemptFolder(task, attempt), `${stream}.log`);
   if (stream !== "stdout" && stream !== "stderr") return { path, offset: 0 };
-  const started = await startedOf(project, place, attempt);
+  const started = await startedOf(project, task, attempt);
   return { path, offset: started?.outputOffsetBytes[stream] ?? 0 };
 }
 
 /** Where the next attempt's part of the same file begins. Files of its own end where they end. */
 async function endOffset(
   project: Project,
-  place: JobPlace,
+  task: TaskPlace,
   attempt: number,
   next: number,
   stream: LogStream,
 ): Promise<number> {
   if (stream !== "stdout" && stream !== "stderr") return Number.POSITIVE_INFINITY;
   const shared = sameFile(
-    join(attemptFolder(place, attempt), `${stream}.log`),
-    join(attemptFolder(place, next), `${stream}.log`),
+    join(attemptFolder(task, attempt), `${stream}.log`),
+    join(attemptFolder(task, next), `${stream}.log`),
   );
   if (!shared) return Number.POSITIVE_INFINITY;
-  return (await startedOf(project, place, next))?.outputOffsetBytes[stream] ?? Number.POSITIVE_INFINITY;
+  return (await startedOf(project, task, next))?.outputOffsetBytes[stream] ?? Number.POSITIVE_INFINITY;
 }
 
 /** The next part, or null when there is none (yet). */
@@ -134,37 +138,38 @@ function readFrom(reader: Reader, endAt: number): Uint8Array | null {
 }
 
 /** From the one that is being read on: those below are done with, and there may be hundreds. */
-async function begunAttempts(project: Project, place: JobPlace, from: number): Promise<readonly number[]> {
+async function begunAttempts(project: Project, task: TaskPlace, from: number): Promise<readonly number[]> {
   const begun: number[] = [];
-  for (const number of await attemptNumbers(project.folder, taskPlace(place, 0)))
-    if (number >= from && (await startedOf(project, place, number)) !== null) begun.push(number);
+  for (const number of await attemptNumbers(project.folder, task))
+    if (number >= from && (await startedOf(project, task, number)) !== null) begun.push(number);
   return begun;
 }
 
-function startedOf(project: Project, place: JobPlace, attempt: number): Promise<Started | null> {
-  return readRecord<Started>(project.folder, join(attemptFolder(place, attempt), "started.json"));
+function startedOf(project: Project, task: TaskPlace, attempt: number): Promise<Started | null> {
+  return readRecord<Started>(project.folder, join(attemptFolder(task, attempt), "started.json"));
 }
 
-async function requireAttempt(project: Project, place: JobPlace, attempt: number): Promise<void> {
-  const numbers = await attemptNumbers(project.folder, taskPlace(place, 0));
+async function requireAttempt(project: Project, task: TaskPlace, attempt: number): Promise<void> {
+  const numbers = await attemptNumbers(project.folder, task);
   if (numbers.includes(attempt)) return;
   const there = numbers.length === 0 ? "none yet" : `1 to ${numbers.at(-1)}`;
   throw new StintError(
     "no-such-attempt",
-    `${shortName(project, place.id)} has no attempt ${attempt}; there are: ${there}`,
+    `${shortName(project, task.job.id)} has no attempt ${attempt}; there are: ${there}`,
   );
 }
 
-async function isDone(project: Project, place: JobPlace, { attempt }: LogOptions): Promise<boolean> {
+async function isDone(project: Project, task: TaskPlace, { attempt }: LogOptions): Promise<boolean> {
   if (attempt !== undefined) {
-    const settled = join(attemptFolder(place, attempt), "settled.json");
+    const settled = join(attemptFolder(task, attempt), "settled.json");
     if ((await project.folder.identity(settled)) !== null) return true;
   }
-  return isAtEnd(await chainStatus(project, place));
+  const status = await chainStatus(project, task.job, task.index);
+  return isAtEnd(status);
 }
 
-function attemptFolder(place: JobPlace, number: number): string {
-  return attemptPlace(taskPlace(place, 0), number).folder;
+function attemptFolder(task: TaskPlace, number: number): string {
+  return attemptPlace(task, number).folder;
 }
 
 function sameFile(a: string, b: string): boolean {

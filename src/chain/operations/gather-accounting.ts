@@ -7,15 +7,15 @@ import {
   readAccounting,
   readAttempt,
   readSpec,
-  taskPlace,
 } from "../../journal/index.ts";
 import { type GatherOptions, type GatherResult, gatherTask } from "../gather-task.ts";
 import type { ChainStatus } from "./chain-status.ts";
+import { taskOrFirst } from "./job-on-file.ts";
 import { worldOf } from "./job-world.ts";
 import { type Project, requireOwnJob } from "./project.ts";
 
 /**
- * Asks the scheduler once, for all attempts of the job together, and puts on file (`accounting.json`) what is final of those that
+ * Asks the scheduler once, for all attempts of the job together (of its task with that index; null: the only or first one), and puts on file (`accounting.json`) what is final of those that
  * are settled, had a job, and have no account yet. Where all is on file nobody is asked. What did not come is in the answer, with
  * the reason, and is asked for again the next time. No settlement changes by it.
  *
@@ -25,12 +25,13 @@ export async function gatherAccounting(
   project: Project,
   place: JobPlace,
   options: GatherOptions = {},
+  index: number | null = null,
 ): Promise<GatherResult> {
   requireOwnJob(place);
   const spec = await readSpec(project.folder, place);
   if (spec === null) return { gathered: [], missing: [] };
   const world = await worldOf(project, place, spec.revision.spec);
-  return gatherTask(world, taskPlace(place, 0), options);
+  return gatherTask(world, await taskOrFirst(project.folder, place, index), options);
 }
 
 /** What a look at one job asks for: never so much that somebody would wait for it. */
@@ -40,10 +41,15 @@ const LOOK: GatherOptions = { newest: 100, settledWithinMs: 7 * 86_400_000, with
  * Before a chain that is over is shown: what is still missing of it is asked for, once. Of a chain that goes on its own bodies
  * see to that. Never throws: what cannot be had now is shown as not there.
  */
-export async function gatherForLook(project: Project, place: JobPlace, { state }: ChainStatus): Promise<void> {
-  if (state !== "over") return;
+export async function gatherForLook(
+  project: Project,
+  place: JobPlace,
+  { state, task, tasks }: ChainStatus,
+): Promise<void> {
+  // Of a job with several tasks each is looked at by itself: nobody would wait for all of them.
+  if (state !== "over" || tasks !== null) return;
   try {
-    await gatherAccounting(project, place, LOOK);
+    await gatherAccounting(project, place, LOOK, task);
   } catch {
     // Another user's job, a copied folder, a damaged record: whoever shows the job says so.
   }
@@ -59,9 +65,13 @@ export interface AccountConflict {
  * Where the accounts on file of the newest 100 attempts are at odds with what was settled, computed anew. The settlements stand.
  * An attempt whose records cannot be used has none.
  */
-export async function accountConflictsOf(project: Project, place: JobPlace): Promise<readonly AccountConflict[]> {
+export async function accountConflictsOf(
+  project: Project,
+  place: JobPlace,
+  index: number | null = null,
+): Promise<readonly AccountConflict[]> {
   const { folder } = project;
-  const task = taskPlace(place, 0);
+  const task = await taskOrFirst(folder, place, index);
   const conflicts: AccountConflict[] = [];
   for (const number of (await attemptNumbers(folder, task)).slice(-100)) {
     const attempt = attemptPlace(task, number);

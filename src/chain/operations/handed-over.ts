@@ -1,6 +1,6 @@
 /** After the patience of a command is over: was anything handed over, and if not, why not? */
 import { quoteShell } from "../../core/index.ts";
-import { attemptPlace, type JobPlace, taskPlace } from "../../journal/index.ts";
+import { attemptPlace, type TaskPlace } from "../../journal/index.ts";
 import type { World } from "../world.ts";
 import { type Driven, handOver } from "./drive.ts";
 import { StintError } from "./errors.ts";
@@ -14,29 +14,30 @@ import type { Project } from "./project.ts";
 export async function requireHandedOver(
   world: World,
   project: Project,
-  place: JobPlace,
+  task: TaskPlace,
   driven: Driven,
 ): Promise<void> {
   if (driven.kind !== "waiting" && driven.kind !== "unreachable") return;
+  if (driven.kind === "waiting" && driven.forSlot === true) return;
   if (driven.kind === "unreachable" && driven.handedOver)
     throw new StintError(
       "unreachable",
-      `${shortName(project, place.id)} does not go on yet, ${world.scheduler.name} cannot be asked: ${driven.why}`,
-      { hint: `what was asked for is on file; when it answers again: stint resume ${shellName(project, place.id)}` },
+      `${shortName(project, task.job.id)} does not go on yet, ${world.scheduler.name} cannot be asked: ${driven.why}`,
+      { hint: `what was asked for is on file; when it answers again: stint resume ${shellName(project, task.job.id)}` },
     );
-  const state = driven.kind === "unreachable" ? "unreachable" : await handOver(world, taskPlace(place, 0));
-  if (state !== "known") throw notHandedOver(world, project, place, driven, state === "unreachable");
+  const state = driven.kind === "unreachable" ? "unreachable" : await handOver(world, task);
+  if (state !== "known") throw notHandedOver(world, project, task, driven, state === "unreachable");
 }
 
 function notHandedOver(
   world: World,
   project: Project,
-  place: JobPlace,
+  task: TaskPlace,
   { why, attempt }: { readonly why: string; readonly attempt: number },
   isUnreachable: boolean,
 ): StintError {
-  const name = shortName(project, place.id);
-  const own = world.memory.refusals.get(attemptPlace(taskPlace(place, 0), attempt).folder)?.error ?? why;
+  const name = shortName(project, task.job.id);
+  const own = world.memory.refusals.get(attemptPlace(task, attempt).folder)?.error ?? why;
   if (!isUnreachable)
     return new StintError("not-finished", `${name} is not on its way, the scheduler has not taken it yet: ${own}`, {
       hint: `nothing of it is queued; try again with: stint resume ${quoteShell(name)}`,

@@ -2,9 +2,9 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import {
-  type AttemptRecords,
   type Decision,
   type Exited,
+  isNothing,
   type JobSpec,
   type Ref,
   refOf,
@@ -13,29 +13,39 @@ import {
   type Started,
   type Stops,
   type SubmitterRecords,
+  specForTask,
   standingDecision,
   stopInForce,
   submitterRef,
+  taskIndices,
 } from "../../core/index.ts";
 import type { Folder } from "../../host/index.ts";
 import {
+  type AllStops,
   attemptNumbers,
   attemptPlace,
   type JobPlace,
   JournalError,
   padded,
+  readAllStops,
   readRecord,
   readSpec,
-  readStops,
   readSubmitters,
   readTask,
+  stopsFor,
+  type TaskPlace,
   type TaskState,
   taskPlace,
 } from "../../journal/index.ts";
 
+/** One task with its job: for most jobs that is all of it. */
 export interface JobOnFile {
   readonly place: JobPlace;
+  readonly task: TaskPlace;
+  /** Of this task: `{task}` is filled in. */
   readonly spec: JobSpec;
+  /** Of the whole job, as it is on file. */
+  readonly jobSpec: JobSpec;
   readonly revision: number;
   /** Of the first revision. */
   readonly submittedAtMs: number;
@@ -50,22 +60,90 @@ export interface JobOnFile {
 }
 
 /**
- * Reads a job's records. Null: its submit never came to its end, and nothing was ever claimed. Throws JournalError, also where
- * attempts are on file and the specification that they ran by is not: that job may be running.
+ * Reads the records of a job and one of its tasks, `index` (null: the first). Null: its submit never came to its end, and nothing
+ * was ever claimed. Throws JournalError, also where attempts are on file and the specification that they ran by is not: that job
+ * may be running.
  */
-export async function readJob(folder: Folder, place: JobPlace): Promise<JobOnFile | null> {
-  const found = (await newestRevision(folder, place)) ?? (await revisionOfAttempts(folder, place));
+export async function readJob(folder: Folder, place: JobPlace, index: number | null = null): Promise<JobOnFile | null> {
+  const found = await revisionOrLoss(folder, place);
   if (found === null) return null;
-  const state = await readTask(folder, taskPlace(place, 0));
+  const task = index ?? taskIndices(found.revision.spec.tasks)[0] ?? 0;
+  return readOne(folder, place, found, task, readOnce(folder, place));
+}
+
+/** The same of all tasks, in their order. */
+export async function readJobTasks(folder: Folder, place: JobPlace): Promise<readonly JobOnFile[] | null> {
+  const found = await revisionOrLoss(folder, place);
+  if (found === null) return null;
+  const ofJob = readOnce(folder, place);
+  const tasks: JobOnFile[] = [];
+  for (const index of taskIndices(found.revision.spec.tasks))
+    tasks.push(await readOne(folder, place, found, index, ofJob));
+  return tasks;
+}
+
+/** Whether a job consists of several tasks by name, each with a chain of its own. */
+export function hasTasks({ spec }: { readonly spec: JobSpec }): boolean {
+  return (spec.tasks ?? null) !== null;
+}
+
+async function readOne(
+  folder: Folder,
+  place: JobPlace,
+  found: NonNullable<Awaited<ReturnType<typeof newestRevision>>>,
+  index: number,
+  ofJob: OfJob,
+): Promise<JobOnFile> {
+  const task = taskPlace(place, index);
+  const state = await readTask(folder, task);
   // A finished chain stays finished whatever anybody wishes: most jobs of a long list need no look at their stops.
   const finished = state.open.length === 0 && state.settled?.record.decision.kind === "finish";
-  const stops = finished ? NO_STOPS : await readStops(folder, place);
+  const stops = finished ? NO_STOPS : stopsFor(await ofJob.stops(), index);
   const { number: revision, submittedAtMs } = found;
-  const { spec } = found.revision;
-  const lastRan = await newestThatRan(folder, place, state.settled);
-  const notStarted = finished ? null : await whyNotStarted(folder, place, lastRan);
-  const submitters = finished || spec.mode !== "submitter" ? [] : await readSubmitters(folder, place);
-  return { place, spec, revision, submittedAtMs, stops, state, lastRan, notStarted, submitters };
+  const spec = specForTask(found.revision.spec, index);
+  const lastRan = await newestThatRan(folder, task, state.settled);
+  const notStarted = finished ? null : await whyNotStarted(folder, task, lastRan);
+  return {
+    place,
+    task,
+    spec,
+    jobSpec: found.revision.spec,
+    revision,
+    submittedAtMs,
+    stops,
+    state,
+    lastRan,
+    notStarted,
+    submitters: finished || spec.mode !== "submitter" ? [] : await ofJob.submitters(),
+  };
+}
+
+/** What is the same for all tasks of a job, and not always needed: read once. */
+interface OfJob {
+  readonly stops: () => Promise<AllStops>;
+  readonly submitters: () => Promise<readonly SubmitterRecords[]>;
+}
+
+function readOnce(folder: Folder, place: JobPlace): OfJob {
+  return {
+    stops: once(() => readAllStops(folder, place)),
+    submitters: once(() => readSubmitters(folder, place)),
+  };
+}
+
+function once<T>(read: () => Promise<T>): () => Promise<T> {
+  let reading: Promise<T> | null = null;
+  return () => {
+    reading ??= read();
+    return reading;
+  };
+}
+
+/** The task with that index; null: the job's only one, or its first. */
+export async function taskOrFirst(folder: Folder, place: JobPlace, index: number | null): Promise<TaskPlace> {
+  if (index !== null) return taskPlace(place, index);
+  const found = await revisionOrLoss(folder, place);
+  return taskPlace(place, taskIndices(found?.revision.spec.tasks)[0] ?? 0);
 }
 
 /** Over or held by its newest settlement, with nothing left above it: no process and no scheduler need be asked. */
@@ -85,28 +163,30 @@ export function refsOf(job: JobOnFile): readonly Ref[] {
   return [...refs, settledRef, ...submitters].filter((ref): ref is Ref => ref !== null);
 }
 
-/** Withdrawn, or a folder without a claim: nothing that could move or run. */
-export function isNothing(attempt: AttemptRecords): boolean {
-  return attempt.go?.what === "withdrawn" || (attempt.claim === null && attempt.started === null);
-}
-
 /** `started` of the newest settled attempt. */
 export async function readSettledStarted(folder: Folder, job: JobOnFile): Promise<Started | null> {
   const number = job.state.settled?.number;
   if (number === undefined) return null;
-  return readRecord<Started>(folder, join(attemptPlace(taskPlace(job.place, 0), number).folder, "started.json"));
+  return readRecord<Started>(folder, join(attemptPlace(job.task, number).folder, "started.json"));
+}
+
+/** `started` of the newest attempt that ran and is settled. */
+export async function readLastStarted(folder: Folder, { task, lastRan }: JobOnFile): Promise<Started | null> {
+  return lastRan === null
+    ? null
+    : readRecord<Started>(folder, join(attemptPlace(task, lastRan.number).folder, "started.json"));
 }
 
 /** Successors that were queued and not needed end as never-ran above the one that says how the work went. */
 async function newestThatRan(
   folder: Folder,
-  place: JobPlace,
+  task: TaskPlace,
   newest: TaskState["settled"],
 ): Promise<TaskState["settled"]> {
   let settled = newest;
   while (settled !== null && settled.record.verdict === "never-ran" && settled.record.carry.attempts > 0) {
     const number: number = settled.number - 1;
-    const path = join(attemptPlace(taskPlace(place, 0), number).folder, "settled.json");
+    const path = join(attemptPlace(task, number).folder, "settled.json");
     const record = await readRecord<Settled>(folder, path);
     settled = record === null ? null : { number, record };
   }
@@ -114,13 +194,13 @@ async function newestThatRan(
 }
 
 /** Only a hold is a person's affair, and only then the testimony has to be read beside the settlement. */
-async function whyNotStarted(folder: Folder, place: JobPlace, lastRan: TaskState["settled"]): Promise<string | null> {
+async function whyNotStarted(folder: Folder, task: TaskPlace, lastRan: TaskState["settled"]): Promise<string | null> {
   const record = lastRan?.record ?? null;
   if (lastRan === null || record === null || record.verdict !== "failed" || record.decision.kind !== "hold")
     return null;
   const { exitCode, why } = record.evidence;
   if (exitCode === 126 || exitCode === 127) return why;
-  const path = join(attemptPlace(taskPlace(place, 0), lastRan.number).folder, "exited.json");
+  const path = join(attemptPlace(task, lastRan.number).folder, "exited.json");
   return (await readRecord<Exited>(folder, path))?.spawnError ?? null;
 }
 
@@ -140,9 +220,10 @@ async function newestRevision(
   return { number: newest?.number ?? 1, revision: newest?.revision ?? revision, submittedAtMs };
 }
 
-/** A specification comes before the first claim: one that is still not there when attempts are was lost. */
-async function revisionOfAttempts(folder: Folder, place: JobPlace): ReturnType<typeof newestRevision> {
-  if (!(await hasAttempts(folder, place))) return null;
+/** A specification comes before the first claim: one that is still not there when attempts are was lost, and that throws. */
+async function revisionOrLoss(folder: Folder, place: JobPlace): ReturnType<typeof newestRevision> {
+  const first = await newestRevision(folder, place);
+  if (first !== null || !(await hasAttempts(folder, place))) return first;
   // The submit may just have made both.
   const found = await newestRevision(folder, place);
   if (found !== null) return found;

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { type JobSpec, type Origins, RECORD_VERSION, type SpecRevision, type Stop } from "../../core/index.ts";
 import { realClock, thisMachine } from "../../host/index.ts";
-import { createRecord, type JobPlace, taskPlace } from "../../journal/index.ts";
+import { createRecord, type JobPlace, type TaskPlace } from "../../journal/index.ts";
 import { ensureReserve, reservePath } from "../reserve.ts";
 import { StintError } from "./errors.ts";
 import { environmentForJob } from "./job-environment.ts";
@@ -24,8 +24,7 @@ export async function ensureEnvironment(
 }
 
 /** Throws StintError `storage` where the disk is full. */
-export async function requireReserve(project: Project, place: JobPlace): Promise<void> {
-  const task = taskPlace(place, 0);
+export async function requireReserve(project: Project, task: TaskPlace): Promise<void> {
   await project.folder.makeFolder(task.folder);
   const trouble = await ensureReserve(project.folder, reservePath(task));
   if (trouble !== null) throw new StintError("storage", trouble);

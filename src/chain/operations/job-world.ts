@@ -1,8 +1,15 @@
 /** The real world of each job that this process works on: one per job, since a driver must remember what it watched. */
 import { join } from "node:path";
-import type { JobSpec } from "../../core/index.ts";
+import { type JobSpec, taskIndices } from "../../core/index.ts";
 import { realClock } from "../../host/index.ts";
-import { attemptPlace, type JobPlace, submitterPlace, taskPlace } from "../../journal/index.ts";
+import {
+  type AttemptPlace,
+  attemptPlace,
+  type JobPlace,
+  submitterPlace,
+  type TaskPlace,
+  taskPlace,
+} from "../../journal/index.ts";
 import { sbatchArguments } from "../../slurm/index.ts";
 import { openWorld, scriptFor, submitterScriptFor } from "../open-world.ts";
 import { submitterJob, submitterName } from "../submitters.ts";
@@ -27,15 +34,15 @@ export function forgetWorld(place: JobPlace): void {
   worlds.delete(place.folder);
 }
 
-/** The script of the first attempt, without a job folder being there. */
+/** The script of the first attempt of the first task, without a job folder being there. */
 export function firstScript(place: JobPlace, spec: JobSpec): string {
-  return scriptFor(attemptPlace(taskPlace(place, 0), 1), spec);
+  return scriptFor(firstAttempt(place, spec), spec);
 }
 
 /** The command that hands the first attempt over, word by word, without a job folder being there. */
 export function firstHandOver(place: JobPlace, spec: JobSpec): readonly string[] {
-  const script = join(attemptPlace(taskPlace(place, 0), 1).folder, "script.sh");
-  return spec.scheduler === "local" ? ["/bin/sh", script] : handOver(place, spec, 1);
+  const { folder } = firstAttempt(place, spec);
+  return spec.scheduler === "local" ? ["/bin/sh", join(folder, "script.sh")] : handOver(place, spec, 1);
 }
 
 /** The same for the successors that are kept queued behind it. */
@@ -45,7 +52,7 @@ export function successorHandOvers(place: JobPlace, spec: JobSpec): readonly (re
 }
 
 function handOver(place: JobPlace, spec: JobSpec, number: number): readonly string[] {
-  const { folder } = attemptPlace(taskPlace(place, 0), number);
+  const { folder, task } = attemptPlace(firstTask(place, spec), number);
   const { name: jobName, slurm, limitMs, untilFirstRun } = spec;
   // Successors are queued when the first one runs.
   const wishes = number === 1 ? untilFirstRun : undefined;
@@ -54,6 +61,7 @@ function handOver(place: JobPlace, spec: JobSpec, number: number): readonly stri
     script: join(folder, "script.sh"),
     attemptFolder: folder,
     jobName,
+    arrayIndex: spec.tasks?.kind === "array" ? task.index : null,
     slurm,
     limitMs,
     delayMs: beginAtMs === null ? null : beginAtMs - realClock.nowMs(),
@@ -62,6 +70,14 @@ function handOver(place: JobPlace, spec: JobSpec, number: number): readonly stri
     after: Array.from({ length: number - 1 }, (_, index) => `JOB${index + 1}`),
   });
   return ["sbatch", ...words];
+}
+
+function firstTask(place: JobPlace, spec: JobSpec): TaskPlace {
+  return taskPlace(place, taskIndices(spec.tasks)[0] ?? 0);
+}
+
+function firstAttempt(place: JobPlace, spec: JobSpec): AttemptPlace {
+  return attemptPlace(firstTask(place, spec), 1);
 }
 
 /** The same for the first submitter, and its script; null: the job is in another mode. */

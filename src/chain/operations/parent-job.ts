@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { formatJobId, parseJobId, quoteShell, stopInForce } from "../../core/index.ts";
-import { findJobs, type JobPlace, jobPlace, readStops } from "../../journal/index.ts";
+import { findJobs, type JobPlace, jobPlace, readJobStops } from "../../journal/index.ts";
 import { StintError } from "./errors.ts";
 import { shortName } from "./job-name.ts";
 import { type Project, projectForSubmit, type Where } from "./project.ts";
@@ -29,7 +29,7 @@ export function parentHere(where: Where): ParentHere {
 export async function requireParentGoesOn(project: Project, place: JobPlace): Promise<void> {
   if (place.ancestors.length === 0) return;
   const parent = jobPlace(place.stintFolder, place.id.split("/").slice(0, -1).join("/"));
-  const stop = stopInForce(await readStops(project.folder, parent));
+  const stop = stopInForce(await readJobStops(project.folder, parent));
   if (stop === null) return;
   const name = shortName(project, parent.id);
   throw new StintError(

@@ -2,7 +2,7 @@
 import { existsSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { checkProgressRule, jsonRuleWords } from "../../checkpoint/index.ts";
-import type { JobSpec, Origins } from "../../core/index.ts";
+import { type JobSpec, type Origins, specForTask, taskIndices } from "../../core/index.ts";
 import { findProgram, realClock } from "../../host/index.ts";
 import {
   type FlagOption,
@@ -20,6 +20,7 @@ import { jobSource, usage, usageError } from "./job-source.ts";
 import { parentHere } from "./parent-job.ts";
 import { currentUser, type Where } from "./project.ts";
 import { findRuntime, type RuntimeBundle } from "./runtime-bundle.ts";
+import { withTasksAtATime } from "./tasks-at-a-time.ts";
 
 export interface PrepareInput extends Where {
   /** The words behind `run` or `submit`. */
@@ -92,6 +93,7 @@ export async function prepareJob(input: PrepareInput): Promise<PreparedJob> {
   const around = resolution.spec.scheduler === "local" ? await allocationHere(input.environment) : null;
   const parent = parentHere(input);
   const bounded = withAllocation(resolution.spec, resolution.origins, around);
+  const spec = withTasksAtATime(bounded.spec);
   const notices = [
     ...(source.kind === "batch" ? source.notices : []),
     ...resolution.notices,
@@ -101,8 +103,8 @@ export async function prepareJob(input: PrepareInput): Promise<PreparedJob> {
     ...(parent.kind === "lost" ? [`${parent.why}: this is submitted as a job of its own, not as a child`] : []),
   ];
   return {
-    job: parent.kind === "parent" ? `${parent.place.id}/${bounded.spec.name}` : resolution.job,
-    spec: bounded.spec,
+    job: parent.kind === "parent" ? `${parent.place.id}/${spec.name}` : resolution.job,
+    spec,
     origins: bounded.origins,
     notices,
     warnings: [...(source.kind === "batch" ? source.warnings : []), ...resolution.warnings],
@@ -115,10 +117,14 @@ export async function prepareJob(input: PrepareInput): Promise<PreparedJob> {
 /** What the specification allows and this version can't do, or what only the checkpoint's reader can judge. */
 function notYet(spec: JobSpec, origins: Origins): readonly string[] {
   const errors: string[] = [];
-  const rule = spec.checkpoint === null ? null : checkProgressRule(spec.checkpoint.progress);
+  const indices = taskIndices(spec.tasks);
+  const first = specForTask(spec, indices[0] ?? 0);
+  const rule = first.checkpoint === null ? null : checkProgressRule(first.checkpoint.progress);
   if (rule !== null) errors.push(`${labelOf("checkpoint.progress", origins)}: ${rule}`);
   // It is the same folder on all nodes; without it every attempt would fail at its start.
-  if (!isFolder(spec.cwd)) errors.push(`${labelOf("cwd", origins)}: there is no folder ${spec.cwd}`);
+  const folders = new Set(indices.map((index) => specForTask({ ...spec, env: {} }, index).cwd));
+  const missing = [...folders].find((folder) => !isFolder(folder));
+  if (missing !== undefined) errors.push(`${labelOf("cwd", origins)}: there is no folder ${missing}`);
   return errors;
 }
 

@@ -5,10 +5,10 @@
 import { randomUUID } from "node:crypto";
 import { type Quarantine, RECORD_VERSION, type Stop, stopInForce, stopNumber } from "../../core/index.ts";
 import { realClock } from "../../host/index.ts";
-import { createStopAfter, type JobPlace, readOwnStops } from "../../journal/index.ts";
+import { createStopAfter, type OwnStop, readOwnStops, stopsOfTask } from "../../journal/index.ts";
 import { StintError } from "./errors.ts";
-import { shortName } from "./job-name.ts";
-import { isAtRest, type JobOnFile, readJob } from "./job-on-file.ts";
+import { nameOf } from "./job-name.ts";
+import { hasTasks, isAtRest, type JobOnFile, readJob } from "./job-on-file.ts";
 import { personHere } from "./job-records.ts";
 import type { Project } from "./project.ts";
 
@@ -47,10 +47,10 @@ export function isSameDeed(a: Quarantine, b: Quarantine): boolean {
 }
 
 /** Puts the word on file. Returns its nonce, or that of one who said the same. Throws StintError `not-finished`. */
-export async function putWord(project: Project, place: JobPlace, quarantine: Quarantine): Promise<string> {
+export async function putWord(project: Project, job: JobOnFile, quarantine: Quarantine): Promise<string> {
   let nonce = randomUUID() as string;
-  await createStopAfter(project.folder, place, (before) => {
-    const open = requireNoOther(project, place, before, quarantine);
+  await createStopAfter(project.folder, job.place, (before) => {
+    const open = requireNoOther(project, job, before, quarantine);
     if (open !== null) nonce = open.nonce;
     if (open !== null) return null;
     return {
@@ -60,52 +60,60 @@ export async function putWord(project: Project, place: JobPlace, quarantine: Qua
       kind: "drain",
       by: personHere(project),
       note: "the checkpoint is being set aside",
+      ...ofTask(job),
       quarantine,
     };
   });
   return nonce;
 }
 
+/** What makes a stop one of this task alone, where its job has several. */
+export function ofTask(job: JobOnFile): Pick<Stop, "task"> {
+  return hasTasks(job) ? { task: job.task.index } : {};
+}
+
 /**
- * The open word, if any. Throws StintError `not-finished` where it is another one than `mine`: whoever resumes now would start on
+ * The open word on this task's checkpoint, if any. `own`: all stops of its job. Throws StintError `not-finished` where it is another one than `mine`: whoever resumes now would start on
  * files that somebody is moving.
  */
 export function requireNoOther(
   project: Project,
-  place: JobPlace,
-  stops: readonly Stop[],
+  job: JobOnFile,
+  own: readonly OwnStop[],
   mine: Quarantine | null,
 ): Word | null {
-  const word = newestWord(stops);
+  const word = newestWord(stopsOfTask(own, job.task.index));
   if (word === null || word.state !== "open") return null;
   if (mine !== null && isSameDeed(word.quarantine, mine)) return word;
   throw new StintError(
     "not-finished",
-    `the checkpoint of ${shortName(project, place.id)} is being set aside at this moment, by ${word.by}: look, and try again`,
+    `the checkpoint of ${nameOf(project, job)} is being set aside at this moment, by ${word.by}: look, and try again`,
   );
 }
 
 export async function readWordState(
   project: Project,
-  place: JobPlace,
+  { place, task }: JobOnFile,
   nonce: string,
 ): Promise<ReturnType<typeof wordState>> {
-  return wordState(await readOwnStops(project.folder, place), nonce);
+  return wordState(stopsOfTask(await readOwnStops(project.folder, place), task.index), nonce);
 }
 
 /**
  * Nobody may carry the word out any more, and what ruled before it rules again: another stop, or nothing, so that a chain which
  * was going on goes on. Where a resume has ended it already nothing is put on file.
  */
-export async function voidWord(project: Project, place: JobPlace, nonce: string, why: string): Promise<void> {
-  await createStopAfter(project.folder, place, async (stops) => {
+export async function voidWord(project: Project, job: JobOnFile, nonce: string, why: string): Promise<void> {
+  const { place, task } = job;
+  await createStopAfter(project.folder, place, async (own) => {
+    const stops = stopsOfTask(own, task.index);
     if (wordState(stops, nonce) !== "open") return null;
     const at = stops.findIndex((stop) => stop.nonce === nonce);
     const ruled = stops.toSpliced(at, 1).at(-1) ?? null;
     const isStopped = ruled !== null && ruled.kind !== "resume";
-    const job = isStopped ? null : await readJob(project.folder, place);
+    const now = isStopped ? null : await readJob(project.folder, place, task.index);
     // Of a chain at rest a drain changes nothing, and a resume would start it.
-    const rests = job !== null && restedWithout(job, { ruling: ruled, above: stops.length - at });
+    const rests = now !== null && restedWithout(now, { ruling: ruled, highest: stops[at - 1]?.number ?? 0 });
     return {
       version: RECORD_VERSION,
       nonce: randomUUID(),
@@ -113,18 +121,15 @@ export async function voidWord(project: Project, place: JobPlace, nonce: string,
       kind: isStopped ? ruled.kind : rests ? "drain" : "resume",
       by: personHere(project),
       note: ruled?.note ?? `the checkpoint was not set aside: ${why}`,
+      ...ofTask(job),
       voids: nonce,
     };
   });
 }
 
 /** Whether the chain would be at rest if the word had never been said. */
-function restedWithout(job: JobOnFile, word: { readonly ruling: Stop | null; readonly above: number }): boolean {
-  const [own, ...ancestors] = job.stops.lists;
-  const stops = {
-    ...job.stops,
-    lists: [{ highest: Math.max(0, (own?.highest ?? 0) - word.above), ruling: word.ruling }, ...ancestors],
-  };
+function restedWithout(job: JobOnFile, own: { readonly ruling: Stop | null; readonly highest: number }): boolean {
+  const stops = { ...job.stops, lists: [own, ...job.stops.lists.slice(1)] };
   const settled = job.state.settled?.record ?? null;
   // A body, or whoever else moved the chain, has acted upon the word.
   const byWord =

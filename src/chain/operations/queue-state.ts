@@ -1,8 +1,7 @@
 /** How an attempt stands in the scheduler's queue, in words. */
 import type { Active, AttemptRecords, Ref, Seen } from "../../core/index.ts";
-import { NEVER_MET, refOf } from "../../core/index.ts";
+import { isNothing, NEVER_MET, refOf } from "../../core/index.ts";
 import { type Chance, pendingReason } from "../../slurm/index.ts";
-import { isNothing } from "./job-on-file.ts";
 
 export interface QueueState {
   readonly attempt: number;

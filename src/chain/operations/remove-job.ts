@@ -10,7 +10,7 @@ import { checkHome, findJobs, type JobPlace, JournalError } from "../../journal/
 import { claimCheckpoint, releaseCheckpoint } from "./checkpoint-claim.ts";
 import { StintError } from "./errors.ts";
 import { shortName } from "./job-name.ts";
-import { isAtRest, readJob } from "./job-on-file.ts";
+import { isAtRest, readJob, readJobTasks } from "./job-on-file.ts";
 import { forgetWorld, worldOf } from "./job-world.ts";
 import { type Project, requireOwnJob } from "./project.ts";
 import { endSubmitters } from "./submitter-job.ts";
@@ -46,11 +46,12 @@ export async function removeJob(project: Project, place: JobPlace): Promise<void
 async function giveCheckpointsFree(project: Project, places: readonly JobPlace[]): Promise<void> {
   const takeBack: (() => Promise<void>)[] = [];
   for (const place of places) {
-    const job = await readJob(project.folder, place);
-    const home = job === null ? null : await homeOrNull(project, place);
-    if (job === null || home === null) continue;
-    if (await releaseCheckpoint(project, place, job.spec, home))
-      takeBack.push(() => claimCheckpoint(project, place, job.spec, home));
+    const tasks = await readJobTasks(project.folder, place);
+    const home = tasks === null ? null : await homeOrNull(project, place);
+    if (tasks === null || home === null) continue;
+    for (const { task, spec } of tasks)
+      if (await releaseCheckpoint(project, task, spec, home))
+        takeBack.push(() => claimCheckpoint(project, task, spec, home));
   }
   try {
     for (const place of places) await requireOver(project, place);
@@ -61,8 +62,8 @@ async function giveCheckpointsFree(project: Project, places: readonly JobPlace[]
 }
 
 async function requireOver(project: Project, place: JobPlace): Promise<void> {
-  const job = await readJob(project.folder, place);
-  if (job === null || isAtRest(job)) return;
+  const tasks = await readJobTasks(project.folder, place);
+  if (tasks === null || tasks.every(isAtRest)) return;
   const name = shortName(project, place.id);
   throw new StintError(
     "not-finished",

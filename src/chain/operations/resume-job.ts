@@ -1,6 +1,6 @@
 /** Resume: a person's word that a chain goes on; also the cure for a stranded one. */
 
-import { type AttemptRecords, type JobSpec, quoteShell, refOf, stopInForce } from "../../core/index.ts";
+import { type AttemptRecords, type JobSpec, quoteShell, refOf, specForTask, stopInForce } from "../../core/index.ts";
 import { realClock } from "../../host/index.ts";
 import {
   adoptHome,
@@ -10,9 +10,11 @@ import {
   type Home,
   type JobPlace,
   JournalError,
-  taskPlace,
+  stopsOfTask,
+  type TaskPlace,
 } from "../../journal/index.ts";
 import { type FlagValues, isBoundOtherwise } from "../../spec/index.ts";
+import { advanceJob } from "../advance.ts";
 import { identitiesOf } from "../job-identity.ts";
 import { loadSite } from "../site.ts";
 import { boundHere } from "./allocation-here.ts";
@@ -23,16 +25,16 @@ import { claimCheckpoint } from "./checkpoint-claim.ts";
 import { driveUntilGoing } from "./drive.ts";
 import { StintError, toStintError } from "./errors.ts";
 import { requireHandedOver } from "./handed-over.ts";
-import { shellName, shortName } from "./job-name.ts";
-import { type JobOnFile, readJob } from "./job-on-file.ts";
+import { nameOf, shellName, shortName, targetName } from "./job-name.ts";
+import { hasTasks, isAtRest, type JobOnFile, readJob, readJobTasks } from "./job-on-file.ts";
 import { personHere, requireReserve, resumeStop } from "./job-records.ts";
 import { worldOf } from "./job-world.ts";
 import { descendantsOf } from "./parent-job.ts";
 import { type Project, requireOwnJob } from "./project.ts";
-import { requireNoOther, wordState } from "./quarantine-word.ts";
+import { ofTask, requireNoOther, wordState } from "./quarantine-word.ts";
 import { reviseSpec, withdrawQueued } from "./revise-spec.ts";
 import { planSetAside, type SetAside, setAside } from "./set-aside.ts";
-import { chainStatus, jobTable } from "./status.ts";
+import { chainStatus, jobStatus, jobTable } from "./status.ts";
 import { requireSubmitter } from "./submitter-job.ts";
 import { requireUsableCheckpoint } from "./usable-checkpoint.ts";
 
@@ -41,6 +43,10 @@ export interface ResumeRequest {
   readonly flags?: FlagValues;
   /** A person's word that this attempt is over (proof F). */
   readonly over?: number;
+  /** Only this task of the job; default: all of it. Changed settings are those of the whole job all the same. */
+  readonly task?: number | null;
+  /** Of a job with several tasks only those that nobody moves: what is held or stopped stays so. */
+  readonly onlyStranded?: boolean;
   /** A person's word that this folder and the checkpoint are this job's, since the former owner's folder is gone. */
   readonly takeCheckpoint?: boolean;
   /** A person's word that the checkpoint is bad: it is set aside before the chain goes on. */
@@ -88,21 +94,24 @@ const UNREACHABLE_MS = 30_000;
 export async function resumeJob(project: Project, place: JobPlace, request: ResumeRequest = {}): Promise<ResumeResult> {
   requireOwnJob(place);
   const home = await homeOf(project, place, request.takeCheckpoint === true);
-  const job = await readJob(project.folder, place);
+  const index = request.task ?? null;
+  const job = await readJob(project.folder, place, index);
   if (job === null)
     throw new StintError(
       "not-finished",
       `the submit of ${shortName(project, place.id)} did not come to its end: submit it again`,
     );
-  const before = await chainStatus(project, place);
-  const change = await changedUnderSite(job.spec, request);
+  if (hasTasks(job) && index === null) return resumeTasks(project, place, home, request);
+  const before = await chainStatus(project, place, index);
+  const change = await changedUnderSite(job.jobSpec, request);
   if (before.decision === "finish") {
     const further = furtherAdvice(before, change.spec.total, job.spec.mode === "attached" ? "run" : "submit");
-    if (further !== null) throw new StintError("ended", `${shortName(project, place.id)}: ${further}`);
+    if (further !== null) throw new StintError("ended", `${nameOf(project, job)}: ${further}`);
     return { kind: "finished", status: before };
   }
   if (request.over !== undefined) await checkWord(project, job, request.over);
-  const planned = await planSetAside(project, job, change.spec, request.quarantine === true);
+  const taskSpec = specForTask(change.spec, job.task.index);
+  const planned = await planSetAside(project, job, taskSpec, request.quarantine === true);
   if (request.dryRun === true) return { kind: "dry-run", status: before, setAside: planned };
   const moved = before.mover;
   const asItIs = request.asItIs === true;
@@ -110,25 +119,22 @@ export async function resumeJob(project: Project, place: JobPlace, request: Resu
   // What runs writes it at this moment, and ends by its own rules; everything else would start on what is there now.
   const isRunning = before.state === "running";
   if (asItIs && isRunning)
-    throw new StintError(
-      "still-running",
-      `${shortName(project, place.id)} runs: --as-it-is is a word about the next start`,
-    );
-  if (asks && planned === null && !asItIs && !isRunning) await requireUsableCheckpoint(project, job, change.spec);
+    throw new StintError("still-running", `${nameOf(project, job)} runs: --as-it-is is a word about the next start`);
+  if (asks && planned === null && !asItIs && !isRunning) await requireUsableCheckpoint(project, job, taskSpec);
   const { environment = process.env } = request;
   const going = await boundHere(project, job, change, asks ? environment : null);
   for (const notice of going.notices) request.onNotice?.(notice);
-  const changed = [...change.changed, ...(isBoundOtherwise(job.spec, going.spec) ? ["allocation"] : [])];
+  const changed = [...change.changed, ...(isBoundOtherwise(job.jobSpec, going.spec) ? ["allocation"] : [])];
   if (asks) {
-    await requireReserve(project, place);
+    await requireReserve(project, job.task);
     // A chain that was over must own its checkpoint anew before anything is claimed: one name decides.
     const takenBy = request.takeCheckpoint === true ? personHere(project) : null;
-    await claimCheckpoint(project, place, going.spec, home, {
+    await claimCheckpoint(project, job.task, specForTask(going.spec, job.task.index), home, {
       renew: before.state === "over" || before.state === "held",
       takenBy,
     });
   }
-  const aside = planned === null ? null : await setAside(project, place, planned);
+  const aside = planned === null ? null : await setAside(project, job, planned);
   await reviseSpec(project, job, going);
   const needsWord =
     request.over !== undefined ||
@@ -136,39 +142,61 @@ export async function resumeJob(project: Project, place: JobPlace, request: Resu
     before.state === "held" ||
     before.state === "over" ||
     stopInForce(job.stops) !== null;
-  if (needsWord) await linkResume(project, place, { over: request.over, asItIs }, aside);
+  if (needsWord) await linkResume(project, job, { over: request.over, asItIs }, aside);
   if (!asks && changed.length === 0) return { kind: "goes-on", status: before, changed: [] };
-  if (changed.length > 0) await withdrawQueued(project, job, going.spec);
-  await go(project, place, going.spec, request);
-  const { signal, onWait } = request;
-  const patienceMs = Math.min(request.patienceMs ?? PATIENCE_MS, 60_000);
-  await requireSubmitter(project, place, going.spec, { basis: "resume", patienceMs, signal, onWait });
-  if (stopInForce(job.stops) !== null) await resumeChildren(project, place, request);
-  const status = await chainStatus(project, place);
+  if (changed.length > 0) await withdrawAllQueued(project, job, going.spec);
+  await go(project, job.task, going.spec, request);
+  // The settings are those of all tasks: what was queued of the others is queued anew.
+  if (changed.length > 0 && index !== null) await beginOthers(project, place, going.spec, request);
+  await submitterFor(project, place, going.spec, request);
+  // A word on one task is none on the children.
+  if (index === null && stopInForce(job.stops) !== null) await resumeChildren(project, place, request);
+  const status = await chainStatus(project, place, index);
   return asks ? { kind: "resumed", status, changed, setAside: aside } : { kind: "goes-on", status, changed };
 }
 
-/** Throws StintError `not-finished` while somebody else sets the checkpoint aside. */
+async function beginOthers(project: Project, place: JobPlace, spec: JobSpec, request: ResumeRequest): Promise<void> {
+  const { refused } = await advanceJob(await worldOf(project, place, spec), place);
+  if (refused !== null) await go(project, refused.task, spec, request);
+}
+
+async function withdrawAllQueued(project: Project, job: JobOnFile, spec: JobSpec): Promise<void> {
+  const all = hasTasks(job) ? ((await readJobTasks(project.folder, job.place)) ?? []) : [job];
+  for (const one of all) await withdrawQueued(project, one, spec);
+}
+
+/** A resume of this one task, or of a job that has only one. Throws StintError `not-finished` while somebody else sets the checkpoint aside. */
 async function linkResume(
   project: Project,
-  place: JobPlace,
+  job: JobOnFile,
   { over, asItIs }: { readonly over: number | undefined; readonly asItIs: boolean },
   aside: SetAside | null,
 ): Promise<void> {
   const moves = aside === null || aside.state === "done" ? null : aside;
-  await createStopAfter(project.folder, place, (before) => {
-    requireNoOther(project, place, before, moves?.quarantine ?? null);
+  await createStopAfter(project.folder, job.place, (before) => {
+    requireNoOther(project, job, before, moves?.quarantine ?? null);
     // Another resume has ended the word since: what is on file above it is newer than what was asked for here.
     const nonce = aside?.nonce ?? null;
-    const isOvertaken = nonce !== null && wordState(before, nonce) !== "open";
+    const isOvertaken = nonce !== null && wordState(stopsOfTask(before, job.task.index), nonce) !== "open";
     if (isOvertaken && over === undefined && !asItIs) return null;
     return {
       ...resumeStop(project, null),
+      ...ofTask(job),
       ...(over === undefined ? {} : { over }),
       ...(asItIs ? { asItIs } : {}),
       ...(moves === null ? {} : { quarantine: moves.quarantine }),
     };
   });
+}
+
+async function submitterFor(
+  project: Project,
+  place: JobPlace,
+  spec: JobSpec,
+  { patienceMs = PATIENCE_MS, signal, onWait }: ResumeRequest,
+): Promise<void> {
+  const options = { basis: "resume", patienceMs: Math.min(patienceMs, 60_000), signal, onWait } as const;
+  await requireSubmitter(project, place, spec, options);
 }
 
 async function changedUnderSite(
@@ -180,6 +208,101 @@ async function changedUnderSite(
   const change = changeSpec(onFile, flags, loaded?.kind === "site" ? loaded.site : null);
   for (const notice of change.notices) onNotice?.(notice);
   return change;
+}
+
+/** A job of several tasks: what is held or stopped wants a slot again, in their order, and what is stranded goes on. */
+async function resumeTasks(
+  project: Project,
+  place: JobPlace,
+  home: Home,
+  request: ResumeRequest,
+): Promise<ResumeResult> {
+  const name = shellName(project, place.id);
+  for (const [flag, given] of [
+    ["--over", request.over !== undefined],
+    ["--quarantine", request.quarantine === true],
+    ["--as-it-is", request.asItIs === true],
+  ] as const)
+    if (given) throw new StintError("usage", `${flag} is a word about one task: stint resume ${name}/INDEX ${flag} …`);
+  const tasks = (await readJobTasks(project.folder, place)) ?? [];
+  const [first] = tasks;
+  const before = await jobStatus(project, place);
+  if (first === undefined || before.job.decision === "finish") return { kind: "finished", status: before.job };
+  const change = await changedUnderSite(first.jobSpec, request);
+  const isFinished = (job: JobOnFile): boolean => job.state.settled?.record.decision.kind === "finish";
+  const wanted = request.onlyStranded === true ? [] : tasks.filter((job) => isAtRest(job) && !isFinished(job));
+  const stranded = tasks.filter((_, at) => before.tasks[at]?.state === "stranded");
+  const resting = [...wanted, ...stranded];
+  const asks = resting.length > 0;
+  const lookedAt = new Map<JobOnFile, SetAside | null>();
+  // Nothing of any task is put on file before all of them have been looked at.
+  for (const job of resting) lookedAt.set(job, await look(project, job, specForTask(change.spec, job.task.index)));
+  const { environment = process.env } = request;
+  const going = await boundHere(project, first, change, asks ? environment : null);
+  for (const notice of going.notices) request.onNotice?.(notice);
+  const changed = [...change.changed, ...(isBoundOtherwise(first.jobSpec, going.spec) ? ["allocation"] : [])];
+  const takenBy = request.takeCheckpoint === true ? personHere(project) : null;
+  for (const job of resting) {
+    await requireReserveOf(project, job);
+    await claimCheckpoint(project, job.task, specForTask(going.spec, job.task.index), home, {
+      renew: wanted.includes(job),
+      takenBy,
+    });
+  }
+  for (const [job, planned] of lookedAt) if (planned !== null) await finishSetAside(project, job, planned, request);
+  await reviseSpec(project, first, going);
+  if (wanted.length > 0) await linkResumeOfAll(project, place, wanted);
+  if (changed.length > 0) for (const job of tasks) await withdrawQueued(project, job, going.spec);
+  const world = await worldOf(project, place, going.spec);
+  // Also where nothing is stranded: what the scheduler did not take before is handed over now.
+  const { moved, refused } = await advanceJob(
+    world,
+    place,
+    request.signal === undefined ? {} : { signal: request.signal },
+  );
+  if (asks && refused !== null && moved === 0) await go(project, refused.task, going.spec, request);
+  // What had begun is where its mover left it.
+  for (const { task, state } of stranded)
+    if (state.open.length > 0 || state.settled !== null) await go(project, task, going.spec, request);
+  if (asks || changed.length > 0) await submitterFor(project, place, going.spec, request);
+  if (tasks.some(({ stops }) => stopInForce(stops) !== null) && request.onlyStranded !== true)
+    await resumeChildren(project, place, request);
+  const status = await chainStatus(project, place);
+  return asks ? { kind: "resumed", status, changed, setAside: null } : { kind: "goes-on", status, changed };
+}
+
+/** What was left of setting its checkpoint aside, if anything; else it must be one that can be started on. */
+async function look(project: Project, job: JobOnFile, spec: JobSpec): Promise<SetAside | null> {
+  const left = await planSetAside(project, job, spec, false);
+  if (left === null) await requireUsableCheckpoint(project, job, spec);
+  return left;
+}
+
+/** Of a task that has run: one that has not makes its own before it starts. */
+async function requireReserveOf(project: Project, { task, state }: JobOnFile): Promise<void> {
+  if (state.settled !== null) await requireReserve(project, task);
+}
+
+/** Somebody died over it: with the resume of this one task its moves are made, and said to be. */
+async function finishSetAside(
+  project: Project,
+  job: JobOnFile,
+  planned: SetAside,
+  { onNotice }: ResumeRequest,
+): Promise<void> {
+  const aside = await setAside(project, job, planned);
+  await linkResume(project, job, { over: undefined, asItIs: false }, aside);
+  for (const { from, to } of aside.quarantine.moves)
+    onNotice?.(`${nameOf(project, job)}: moved ${from} to ${to}, as ${aside.by ?? "somebody"} asked for before`);
+}
+
+/** One word for all. Throws StintError `not-finished` while somebody sets the checkpoint of one of them aside. */
+async function linkResumeOfAll(project: Project, place: JobPlace, wanted: readonly JobOnFile[]): Promise<void> {
+  await createStopAfter(project.folder, place, (before) => {
+    const named = new Set(before.flatMap(({ task, quarantine }) => (quarantine === undefined ? [] : [task])));
+    for (const job of wanted) if (named.has(job.task.index)) requireNoOther(project, job, before, null);
+    return resumeStop(project, null);
+  });
 }
 
 export interface ResumeAllEntry {
@@ -198,7 +321,7 @@ export async function resumeAll(project: Project, request: ResumeRequest = {}): 
     const place = places.get(job);
     if (state !== "stranded" || place === undefined) continue;
     try {
-      entries.push({ job, result: await resumeJob(project, place, request), error: null });
+      entries.push({ job, result: await resumeJob(project, place, { ...request, onlyStranded: true }), error: null });
     } catch (error) {
       entries.push({ job, result: null, error: toStintError(error) });
     }
@@ -218,7 +341,7 @@ async function homeOf(project: Project, place: JobPlace, takeCheckpoint: boolean
 /** A word about an attempt that the scheduler or this machine can see alive would be a false one. */
 async function checkWord(project: Project, job: JobOnFile, number: number): Promise<void> {
   const attempt = job.state.open.find((a) => a.number === number);
-  const name = shortName(project, job.place.id);
+  const name = nameOf(project, job);
   if (attempt === undefined) {
     const settled = job.state.settled?.number ?? 0;
     throw number >= 1 && number <= settled
@@ -239,7 +362,7 @@ async function stillSeen(project: Project, job: JobOnFile, attempt: AttemptRecor
     return `its process ${started.body.pid} lives here`;
   const ref = refOf(attempt);
   if (ref === null) return null;
-  const identities = identitiesOf(taskPlace(job.place, 0), [attempt]);
+  const identities = identitiesOf(job.task, [attempt]);
   const seen = (await world.scheduler.observe([ref], identities)).get(ref);
   return seen?.kind === "active" ? `the scheduler says ${seen.phase}` : null;
 }
@@ -261,12 +384,14 @@ async function resumeChildren(project: Project, place: JobPlace, request: Resume
   }
 }
 
-async function go(project: Project, place: JobPlace, spec: JobSpec, request: ResumeRequest): Promise<void> {
+async function go(project: Project, task: TaskPlace, spec: JobSpec, request: ResumeRequest): Promise<void> {
+  const place = task.job;
   const world = await worldOf(project, place, spec);
-  const driven = await driveUntilGoing(world, taskPlace(place, 0), {
+  const status = () => chainStatus(project, place, task.index);
+  const driven = await driveUntilGoing(world, task, {
     patienceMs: request.patienceMs ?? PATIENCE_MS,
     unreachableMs: request.unreachableMs ?? UNREACHABLE_MS,
-    isRunning: async () => (await chainStatus(project, place)).state === "running",
+    isRunning: async () => (await status()).state === "running",
     ...(request.signal === undefined ? {} : { signal: request.signal }),
     ...(request.onWait === undefined ? {} : { onWait: request.onWait }),
   });
@@ -278,14 +403,15 @@ async function go(project: Project, place: JobPlace, spec: JobSpec, request: Res
         hint: `correct it with: stint resume ${shellName(project, place.id)} --partition … (or --limit, --mem …)`,
       },
     );
+  if (driven.kind === "waiting" && driven.forSlot === true) return;
   if ((driven.kind !== "waiting" && driven.kind !== "unreachable") || request.signal?.aborted === true) return;
-  await requireHandedOver(world, project, place, driven);
-  const now = await chainStatus(project, place);
+  await requireHandedOver(world, project, task, driven);
+  const now = await status();
   // Waiting, and nobody is seen who would end it: to say "goes on" would be a promise in nobody's name.
   if (now.state === "waiting" && !now.mover)
     throw new StintError(
       "not-finished",
-      `${shortName(project, place.id)} does not go on yet: ${now.reason ?? driven.why}`,
+      `${targetName(project, { place, task: now.task })} does not go on yet: ${now.reason ?? driven.why}`,
       { hint: `try again with: stint resume ${shellName(project, place.id)}` },
     );
 }

@@ -1,7 +1,7 @@
 /** A new revision of the specification of a job on file, and what was queued with the old one. */
 import { isDeepStrictEqual } from "node:util";
 import type { JobSpec, Origins } from "../../core/index.ts";
-import { createSpec, taskPlace } from "../../journal/index.ts";
+import { createSpec } from "../../journal/index.ts";
 import { withdraw } from "../advance.ts";
 import { StintError } from "./errors.ts";
 import { shortName } from "./job-name.ts";
@@ -19,7 +19,7 @@ export async function reviseSpec(
   job: JobOnFile,
   now: { readonly spec: JobSpec; readonly origins: Origins },
 ): Promise<void> {
-  if (isSameSpec(now.spec, job.spec)) return;
+  if (isSameSpec(now.spec, job.jobSpec)) return;
   const revision = revisionOf(project, now.spec, now.origins);
   const { mine, record } = await createSpec(project.folder, job.place, job.revision + 1, revision);
   forgetWorld(job.place);
@@ -35,7 +35,7 @@ export async function withdrawQueued(project: Project, job: JobOnFile, spec: Job
   const world = await worldOf(project, job.place, spec);
   for (const attempt of job.state.open)
     if (attempt.go === null && attempt.started === null && attempt.claim !== null)
-      await withdraw(world, taskPlace(job.place, 0), attempt.number, "spec-changed", null);
+      await withdraw(world, job.task, attempt.number, "spec-changed", null);
 }
 
 /** In whatever order they were written; what an older version did not know is nothing. */

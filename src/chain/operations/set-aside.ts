@@ -13,12 +13,11 @@ import {
   movedAlready,
   planQuarantine,
 } from "../../checkpoint/index.ts";
-import type { JobSpec, Quarantine } from "../../core/index.ts";
-import { quoteShell } from "../../core/index.ts";
-import { type JobPlace, readOwnStops, taskPlace } from "../../journal/index.ts";
+import { isNothing, type JobSpec, type Quarantine, quoteShell } from "../../core/index.ts";
+import { readOwnStops, stopsOfTask } from "../../journal/index.ts";
 import { StintError, toStintError } from "./errors.ts";
-import { shortName } from "./job-name.ts";
-import { isAtRest, isNothing, type JobOnFile, readJob } from "./job-on-file.ts";
+import { nameOf } from "./job-name.ts";
+import { isAtRest, type JobOnFile, readJob } from "./job-on-file.ts";
 import { worldOf } from "./job-world.ts";
 import type { Project } from "./project.ts";
 import { newestWord, putWord, readWordState, voidWord, type Word } from "./quarantine-word.ts";
@@ -56,7 +55,7 @@ export async function planSetAside(
   if (!asked) return null;
   // Where it was undone, or a person has put another one there, that is meant.
   if (word !== null && !(await anyAtItsPlace(word.quarantine.moves))) return onFile(word, "done");
-  const name = shortName(project, job.place.id);
+  const name = nameOf(project, job);
   if (spec.checkpoint === null)
     throw new StintError("usage", `${name} has no checkpoint: there is nothing to set aside`);
   requireRest(project, job);
@@ -64,7 +63,7 @@ export async function planSetAside(
   const plan = await planQuarantine(spec.checkpoint, spec.cwd, afterAttempt);
   if (plan.kind === "nothing") throw new StintError("checkpoint", plan.why);
   const world = await worldOf(project, job.place, spec);
-  const progress = await world.readCheckpoint(taskPlace(job.place, 0), spec);
+  const progress = await world.readCheckpoint(job.task, spec);
   return {
     quarantine: { afterAttempt, progress, moves: plan.moves },
     folder: plan.folder,
@@ -79,26 +78,26 @@ export async function planSetAside(
  * Puts the word on file and moves. To be called when the checkpoint is owned. Returns what was done. Throws StintError `storage`,
  * `checkpoint`, `still-running`, `not-finished`: it says what was moved, what has become of the word, and how the chain stands.
  */
-export async function setAside(project: Project, place: JobPlace, planned: SetAside): Promise<SetAside> {
+export async function setAside(project: Project, job: JobOnFile, planned: SetAside): Promise<SetAside> {
   if (planned.state === "done") return planned;
   const { quarantine, folder } = planned;
   const trouble = await makeQuarantine(folder);
   // All that can refuse does so before the word is on file; behind it only what has happened in between does.
   if (planned.state === "asked") {
     if (trouble !== null) throw new StintError("storage", trouble);
-    requireAsPlanned(project, place, await readJob(project.folder, place), quarantine);
+    requireAsPlanned(project, await readAgain(project, job), quarantine);
   }
-  const nonce = planned.nonce ?? (await putWord(project, place, quarantine));
+  const nonce = planned.nonce ?? (await putWord(project, job, quarantine));
   const refuse = (code: "storage" | "checkpoint" | "still-running", why: string): Promise<never> =>
-    refuseWord(project, place, { nonce, quarantine, code, why });
+    refuseWord(project, job, { nonce, quarantine, code, why });
   if (trouble !== null) return refuse("storage", trouble);
-  const outcome = await carryOut(project, place, quarantine, nonce);
+  const outcome = await carryOut(project, job, quarantine, nonce);
   if (outcome.kind === "done") return { ...planned, nonce };
-  const state = await readWordState(project, place, nonce);
+  const state = await readWordState(project, job, nonce);
   // Another resume at this moment has made the same moves and lets the chain go on, as was asked for here.
   if (state === "done" && outcome.kind !== "changed") return { ...planned, state: "done", nonce };
   if (outcome.kind === "ended")
-    return refuse("still-running", `${shortName(project, place.id)} was resumed by somebody else at the same moment`);
+    return refuse("still-running", `${nameOf(project, job)} was resumed by somebody else at the same moment`);
   return refuse(CODE[outcome.kind], outcome.why);
 }
 
@@ -107,11 +106,11 @@ const CODE = { objected: "still-running", changed: "checkpoint", failed: "storag
 type CarriedOut = MovedAside | { readonly kind: "objected"; readonly why: string };
 
 /** A body links its go before it reads the stops; the word is linked before we look for a go: one of the two sees the other. */
-async function carryOut(project: Project, place: JobPlace, quarantine: Quarantine, nonce: string): Promise<CarriedOut> {
-  const isOpen = async (): Promise<boolean> => (await readWordState(project, place, nonce)) === "open";
+async function carryOut(project: Project, job: JobOnFile, quarantine: Quarantine, nonce: string): Promise<CarriedOut> {
+  const isOpen = async (): Promise<boolean> => (await readWordState(project, job, nonce)) === "open";
   if (!(await isOpen())) return { kind: "ended" };
   try {
-    requireAsPlanned(project, place, await readJob(project.folder, place), quarantine);
+    requireAsPlanned(project, await readAgain(project, job), quarantine);
   } catch (error) {
     if (error instanceof StintError) return { kind: "objected", why: error.message };
     throw error;
@@ -132,25 +131,25 @@ interface RefusedWord {
  */
 async function refuseWord(
   project: Project,
-  place: JobPlace,
+  job: JobOnFile,
   { nonce, quarantine, code, why }: RefusedWord,
 ): Promise<never> {
-  const name = shortName(project, place.id);
+  const name = nameOf(project, job);
   const moved = await movedAlready(quarantine.moves);
   const made =
     moved.length === 0 ? "nothing was moved" : moved.map(({ from, to }) => `${from} was moved to ${to}`).join(", ");
-  const isOpen = (await readWordState(project, place, nonce)) === "open";
+  const isOpen = (await readWordState(project, job, nonce)) === "open";
   if (code === "storage" && moved.length > 0 && isOpen)
     throw new StintError(code, why, {
       hint: `${made}; the next stint resume ${quoteShell(name)} moves the rest first, and says so`,
     });
   try {
-    await voidWord(project, place, nonce, why);
+    await voidWord(project, job, nonce, why);
   } catch (error) {
     const hint = `${made}, but the word is still on file (${toStintError(error).message}): the next stint resume ${quoteShell(name)} carries it out`;
     throw new StintError(code, why, { hint, cause: error });
   }
-  const now = await chainStatus(project, place);
+  const now = await chainStatus(project, job.place, job.task.index);
   const advice = now.state === "held" || now.state === "over" ? `; to go on: stint resume ${quoteShell(name)}` : "";
   throw new StintError(code, why, {
     hint: `${made}${moved.length === 0 ? ", and nothing will be" : "; nothing more will be"}; ${name} is ${now.state}${now.reason === null ? "" : ` (${now.reason})`}${advice}`,
@@ -159,7 +158,7 @@ async function refuseWord(
 
 /** The newest word on this state of the checkpoint: once another attempt has run, its files are others. */
 async function wordOnFile(project: Project, job: JobOnFile): Promise<Word | null> {
-  const word = newestWord(await readOwnStops(project.folder, job.place));
+  const word = newestWord(stopsOfTask(await readOwnStops(project.folder, job.place), job.task.index));
   if (word === null || word.quarantine.afterAttempt !== newestThatRan(job)) return null;
   // Whoever died right behind its resume has left a chain that is to go on, and nothing of it.
   const isQuiet = word.state === "done" ? job.state.open.every(isNothing) : isAtRest(job);
@@ -181,19 +180,23 @@ function newestThatRan({ lastRan }: JobOnFile): number {
   return lastRan === null || lastRan.record.carry.attempts === 0 ? 0 : lastRan.number;
 }
 
-function requireAsPlanned(project: Project, place: JobPlace, job: JobOnFile | null, quarantine: Quarantine): void {
+function readAgain(project: Project, { place, task }: JobOnFile): Promise<JobOnFile | null> {
+  return readJob(project.folder, place, task.index);
+}
+
+function requireAsPlanned(project: Project, job: JobOnFile | null, quarantine: Quarantine): void {
   if (job === null) return;
   requireRest(project, job);
   if (newestThatRan(job) !== quarantine.afterAttempt)
     throw new StintError(
       "still-running",
-      `an attempt of ${shortName(project, place.id)} has run meanwhile: look, and try again`,
+      `an attempt of ${nameOf(project, job)} has run meanwhile: look, and try again`,
     );
 }
 
 function requireRest(project: Project, job: JobOnFile): void {
   if (isAtRest(job)) return;
-  const name = shortName(project, job.place.id);
+  const name = nameOf(project, job);
   throw new StintError(
     "still-running",
     `${name} is not at rest: a checkpoint is only set aside when nothing of the job is left that may use it`,

@@ -1,15 +1,36 @@
 /** The state of one job, or of all of one or many projects, with one question to Slurm for those that are not at rest. */
 import { join } from "node:path";
-import { type GoStart, type Progress, progressOf, progressValue, type Ref, type Seen } from "../../core/index.ts";
+import {
+  type GoStart,
+  isNothing,
+  mayBegin,
+  type Progress,
+  progressOf,
+  progressValue,
+  type Ref,
+  refOf,
+  type Seen,
+  type TaskPhase,
+  taskPhase,
+} from "../../core/index.ts";
 import { type Folder, realClock } from "../../host/index.ts";
-import { attemptPlace, findJobs, type JobPlace, JournalError, readRecord, taskPlace } from "../../journal/index.ts";
+import { attemptPlace, findJobs, type JobPlace, JournalError, readRecord } from "../../journal/index.ts";
 import type { JobIdentity } from "../../schedulers/index.ts";
 import { identitiesOf, settledIdentity, submitterIdentities } from "../job-identity.ts";
-import { NOT_ASKED } from "./chain-state.ts";
+import { isHandingOver, NOT_ASKED } from "./chain-state.ts";
 import { type ChainStatus, type StatusInput, statusOf, unfinishedStatus, unreadableStatus } from "./chain-status.ts";
 import { attendedBy } from "./driver-record.ts";
 import { shellName } from "./job-name.ts";
-import { isAtRest, type JobOnFile, readJob, readSettledStarted, refsOf } from "./job-on-file.ts";
+import { statusOfTasks } from "./job-of-tasks.ts";
+import {
+  hasTasks,
+  isAtRest,
+  type JobOnFile,
+  readJobTasks,
+  readLastStarted,
+  readSettledStarted,
+  refsOf,
+} from "./job-on-file.ts";
 import { worldOf } from "./job-world.ts";
 import { descendantsOf } from "./parent-job.ts";
 import { ownerUid, type Project, requireOwnJob } from "./project.ts";
@@ -43,7 +64,7 @@ export async function jobTables(projects: readonly Project[], options: StatusOpt
   for (const project of projects)
     for (const place of await findJobs(project.folder, project.stintFolder)) all.push({ project, place });
   const round = newRound(options);
-  const jobs = [...(await statusesOf(all, round))].sort(byUrgency);
+  const jobs = (await statusesOf(all, round)).map(({ job }) => job).sort(byUrgency);
   return {
     jobs,
     exitStatus: jobs.some((job) => job.state === "stranded") ? 1 : 0,
@@ -51,38 +72,69 @@ export async function jobTables(projects: readonly Project[], options: StatusOpt
   };
 }
 
+export interface JobStatus {
+  /** The whole job. */
+  readonly job: ChainStatus;
+  /** Each of its tasks, in their order; empty where it has one task without a name of its own. */
+  readonly tasks: readonly ChainStatus[];
+}
+
+export interface FamilyStatus extends JobStatus {
+  /** Its children and theirs, in the same order as a table of jobs. */
+  readonly children: readonly ChainStatus[];
+}
+
 /**
- * One job with its children and theirs, in the same order as a table of jobs, with one question to Slurm for all. Throws
- * JournalError where the job's own records cannot be used.
+ * One job with its tasks, its children and theirs, with one question to Slurm for all. Throws JournalError where the job's own
+ * records cannot be used.
  */
 export async function familyStatus(
   project: Project,
   place: JobPlace,
   options: StatusOptions = {},
-): Promise<{ readonly status: ChainStatus; readonly children: readonly ChainStatus[] }> {
+): Promise<FamilyStatus> {
   const below = await descendantsOf(project, place);
   const round = newRound(options);
-  if (below.length === 0) return { status: await statusIn(project, place, round), children: [] };
+  if (below.length === 0) return { ...(await statusIn(project, place, round)), children: [] };
   const all = await statusesOf(
     [place, ...below].map((one) => ({ project, place: one })),
     round,
   );
+  const children = all
+    .slice(1)
+    .map(({ job }) => job)
+    .sort(byUrgency);
   // Read again with what the round has learned: a job whose own records cannot be used is an error here, not a row.
-  return { status: await statusIn(project, place, round), children: all.slice(1).sort(byUrgency) };
+  return { ...(await statusIn(project, place, round)), children };
 }
 
-/** One job. Throws JournalError where its records cannot be used. */
-export function chainStatus(project: Project, place: JobPlace, options: StatusOptions = {}): Promise<ChainStatus> {
+/** One job with its tasks. Throws JournalError where its records cannot be used. */
+export function jobStatus(project: Project, place: JobPlace, options: StatusOptions = {}): Promise<JobStatus> {
   return statusIn(project, place, newRound(options));
 }
 
-async function statusIn(project: Project, place: JobPlace, round: Round): Promise<ChainStatus> {
+/** One job, or one of its tasks. Throws JournalError where its records cannot be used. */
+export async function chainStatus(
+  project: Project,
+  place: JobPlace,
+  index: number | null = null,
+): Promise<ChainStatus> {
+  const { job, tasks } = await jobStatus(project, place);
+  return tasks.find(({ task }) => task !== null && task === index) ?? job;
+}
+
+async function statusIn(project: Project, place: JobPlace, round: Round): Promise<JobStatus> {
   const name = shellName(project, place.id);
-  const job = await readJob(project.folder, place);
-  if (job === null) return unfinishedStatus(place, name);
-  if (isAtRest(job)) return sane(statusOf(job, atRest(), name));
+  const tasks = await readJobTasks(project.folder, place);
+  if (tasks === null) return alone(unfinishedStatus(place, name));
+  const [only] = tasks;
+  if (only !== undefined && !hasTasks(only) && isAtRest(only)) return alone(sane(statusOf(only, atRest(), name)));
   const [status] = await statusesOf([{ project, place }], round);
-  return status ?? unfinishedStatus(place, name);
+  return status ?? alone(unfinishedStatus(place, name));
+}
+
+function alone(job: ChainStatus): JobStatus {
+  return { job, tasks: [] };
 }
 
 interface Asked {
@@ -90,7 +142,7 @@ interface Asked {
   readonly place: JobPlace;
 }
 
-interface OpenJob extends Asked {
+interface OpenTask extends Asked {
   readonly job: JobOnFile;
 }
 
@@ -109,10 +161,10 @@ function unreachableIn({ asks, slurm }: Round): string | null {
   return asks && silent?.kind === "unreachable" ? silent.error : null;
 }
 
-async function statusesOf(all: readonly Asked[], round: Round): Promise<readonly ChainStatus[]> {
-  const found = new Map<string, ChainStatus>();
+async function statusesOf(all: readonly Asked[], round: Round): Promise<readonly JobStatus[]> {
+  const found = new Map<string, JobStatus>();
   await look(all, round, found);
-  const stranded = all.filter(({ place }) => found.get(place.folder)?.state === "stranded");
+  const stranded = all.filter(({ place }) => found.get(place.folder)?.job.state === "stranded");
   if (stranded.length > 0) {
     await realClock.sleep(LOOK_AGAIN_MS);
     await look(stranded, round, found);
@@ -120,29 +172,120 @@ async function statusesOf(all: readonly Asked[], round: Round): Promise<readonly
   return all.flatMap(({ place }) => found.get(place.folder) ?? []);
 }
 
-async function look(all: readonly Asked[], round: Round, found: Map<string, ChainStatus>): Promise<void> {
-  const open: OpenJob[] = [];
-  const resting = atRest();
-  for (const { project, place } of all) {
-    const name = shellName(project, place.id);
+interface Looked extends Asked {
+  readonly tasks: readonly JobOnFile[];
+}
+
+async function look(all: readonly Asked[], round: Round, found: Map<string, JobStatus>): Promise<void> {
+  const looked: Looked[] = [];
+  for (const one of all) {
+    const { project, place } = one;
     try {
-      const job = await readJob(project.folder, place);
-      if (job === null) found.set(place.folder, unfinishedStatus(place, name));
-      else if (isAtRest(job)) found.set(place.folder, sane(statusOf(job, resting, name)));
-      else open.push({ project, place, job });
+      const tasks = await readJobTasks(project.folder, place);
+      if (tasks === null) found.set(place.folder, alone(unfinishedStatus(place, shellName(project, place.id))));
+      else looked.push({ ...one, tasks });
     } catch (error) {
-      found.set(place.folder, unreadableStatus(place, lineOf(error)));
+      found.set(place.folder, alone(unreadableStatus(place, lineOf(error))));
     }
   }
+  const open = looked.flatMap(({ tasks, ...one }) => tasks.filter(isOpen).map((job) => ({ ...one, job })));
   const seen = await observeAll(open, round);
-  for (const { project, place, job } of open) {
+  for (const one of looked) {
+    const { place } = one;
     try {
-      const name = shellName(project, place.id);
-      found.set(place.folder, sane(statusOf(job, await inputFor(project, job, seen), name)));
+      found.set(place.folder, await statusNow(one, seen, round));
     } catch (error) {
-      found.set(place.folder, unreadableStatus(place, lineOf(error)));
+      found.set(place.folder, alone(unreadableStatus(place, lineOf(error))));
     }
   }
+}
+
+async function statusNow(looked: Looked, seen: ReadonlyMap<Ref, Seen>, round: Round): Promise<JobStatus> {
+  const { project, place, tasks } = looked;
+  const name = shellName(project, place.id);
+  const [first] = tasks;
+  if (first === undefined) return alone(unfinishedStatus(place, name));
+  const rests = tasks.every(isAtRest);
+  const resting = atRest();
+  const ofJob = {
+    attendedBy: rests ? null : await attendedBy(project.folder, place),
+    submitter: rests ? null : await submitterNow(project.folder, moved(tasks) ?? first, seen, resting.nowMs),
+  };
+  const inputs = new Map<JobOnFile, StatusInput>();
+  for (const task of tasks)
+    inputs.set(
+      task,
+      isOpen(task) ? await inputFor(project, task, seen, ofJob) : isAtRest(task) ? resting : { ...resting, ...ofJob },
+    );
+  const statuses = tasks.map((task) =>
+    sane(statusOf(task, inputs.get(task) ?? resting, hasTasks(task) ? `${name}/${task.task.index}` : name)),
+  );
+  const [only] = statuses;
+  if (!hasTasks(first) && only !== undefined) return alone(only);
+  const together = await amongOthers(looked, statuses, inputs, round);
+  return { job: { ...statusOfTasks(together, first, name), submitter: ofJob.submitter }, tasks: together };
+}
+
+/** A task that is not over: of a finished one the submitters were not read. */
+function moved(tasks: readonly JobOnFile[]): JobOnFile | undefined {
+  return tasks.find((task) => !isAtRest(task));
+}
+
+/** Tasks that nobody is seen to move may be moved by the others of their job, or must wait for them. */
+async function amongOthers(
+  looked: Looked,
+  each: readonly ChainStatus[],
+  inputs: ReadonlyMap<JobOnFile, StatusInput>,
+  round: Round,
+): Promise<readonly ChainStatus[]> {
+  const { project, tasks } = looked;
+  const phases = tasks.map(({ state, stops }) => taskPhase(state, stops));
+  const isUnmoved = ({ state, submitter }: ChainStatus, position: number): boolean =>
+    state === "stranded" || (state === "waiting" && submitter !== null && phases[position] === "idle");
+  if (!each.some(isUnmoved)) return each;
+  const allowed = new Set(mayBegin(phases, tasks[0]?.spec.tasks?.parallel ?? null));
+  // Where the scheduler is silent about one that has begun, nobody can say that it moves nothing.
+  const move = each.some(({ mover, state }) => mover || state === "waiting") || (await isHandingOn(looked, round));
+  return each.map((status, position) => {
+    const task = tasks[position];
+    const input = task === undefined ? undefined : inputs.get(task);
+    if (!isUnmoved(status, position) || task === undefined || input === undefined) return status;
+    const mustWait = phases[position] === "idle" && !allowed.has(position);
+    const name = `${shellName(project, task.place.id)}/${task.task.index}`;
+    const others = { mustWait, move: move && isTakenOn(task, phases[position]) };
+    return sane(statusOf(task, { ...input, others }, name));
+  });
+}
+
+/** What the others begin, or go on with. One of which a job is known, alive or not, they leave to its own movers. */
+function isTakenOn({ state }: JobOnFile, phase: TaskPhase | undefined): boolean {
+  return phase === "idle" || state.open.every((attempt) => isNothing(attempt) || refOf(attempt) === null);
+}
+
+/** So many of the tasks that were over last may still be about to begin others. */
+const MOST_HANDING_ON = 10;
+
+/** The body of a task that has just ended begins the next one: it lives, here or as a job of the scheduler. */
+async function isHandingOn({ project, place, tasks }: Looked, round: Round): Promise<boolean> {
+  const ended = tasks.filter((task) => isAtRest(task) && task.state.settled !== null);
+  const newest = ended
+    .toSorted((a, b) => (b.state.settled?.record.atMs ?? 0) - (a.state.settled?.record.atMs ?? 0))
+    .slice(0, MOST_HANDING_ON);
+  const begun = (await Promise.all(newest.map((task) => readLastStarted(project.folder, task)))).filter(
+    (started) => started !== null,
+  );
+  if (begun.some((started) => isHandingOver(started, new Map()))) return true;
+  const [first] = tasks;
+  if (first === undefined || first.spec.scheduler === "local" || begun.length === 0) return false;
+  const refs = begun.map(({ ref }) => ref);
+  const asked = newest.map((job) => ({ project, place, job }));
+  const seen = await observeSlurm(asked, refs, round);
+  return begun.some((started) => isHandingOver(started, seen));
+}
+
+/** Somebody may have to be asked about it: it is not at rest, and of several tasks it is none that has never begun. */
+function isOpen(job: JobOnFile): boolean {
+  return !isAtRest(job) && (!hasTasks(job) || job.state.settled !== null || job.state.open.length > 0);
 }
 
 /** Records that somebody has edited may hold anything: one job's nonsense must not keep the others from being shown. */
@@ -159,24 +302,50 @@ function sane(status: ChainStatus): ChainStatus {
  * Slurm is asked once for all of one owner, and about no job twice in a round; each job on `local` looks at its own processes.
  * Where nobody can be asked, the answers are "unreachable", which is never taken for an absence.
  */
-async function observeAll(open: readonly OpenJob[], round: Round): Promise<ReadonlyMap<Ref, Seen>> {
+async function observeAll(open: readonly OpenTask[], round: Round): Promise<ReadonlyMap<Ref, Seen>> {
   const seen = new Map<Ref, Seen>();
-  for (const one of open.filter(({ job }) => job.spec.scheduler === "local"))
-    for (const [ref, answer] of await observeGroup([one], refsOf(one.job))) seen.set(ref, answer);
-  const byOwner = new Map<number | null, OpenJob[]>();
-  for (const one of open.filter(({ job }) => job.spec.scheduler === "slurm")) {
-    const owner = ownerUid(one.place.folder);
-    byOwner.set(owner, [...(byOwner.get(owner) ?? []), one]);
-  }
-  for (const group of byOwner.values()) {
-    const refs = group.flatMap(({ job }) => refsOf(job)).filter((ref) => !round.slurm.has(ref));
-    const answers = round.asks ? await observeGroup(group, refs) : notAsked(refs);
-    for (const [ref, answer] of answers) round.slurm.set(ref, answer);
-  }
+  const local = grouped(
+    open.filter(({ job }) => job.spec.scheduler === "local"),
+    ({ place }) => place.folder,
+  );
+  for (const group of local)
+    for (const [ref, answer] of await observeGroup(group, refsOfAll(group))) seen.set(ref, answer);
+  const slurm = grouped(
+    open.filter(({ job }) => job.spec.scheduler === "slurm"),
+    ({ place }) => ownerUid(place.folder),
+  );
+  for (const group of slurm) await observeSlurm(group, refsOfAll(group), round);
   return new Map([...seen, ...round.slurm]);
 }
 
-async function observeGroup(group: readonly OpenJob[], all: readonly Ref[]): Promise<ReadonlyMap<Ref, Seen>> {
+function grouped<K>(open: readonly OpenTask[], keyOf: (one: OpenTask) => K): readonly (readonly OpenTask[])[] {
+  const groups = new Map<K, OpenTask[]>();
+  for (const one of open) {
+    const key = keyOf(one);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [one]);
+    else group.push(one);
+  }
+  return [...groups.values()];
+}
+
+function refsOfAll(group: readonly OpenTask[]): readonly Ref[] {
+  return group.flatMap(({ job }) => refsOf(job));
+}
+
+/** What of them the round has not learned yet is asked for. */
+async function observeSlurm(
+  group: readonly OpenTask[],
+  all: readonly Ref[],
+  round: Round,
+): Promise<ReadonlyMap<Ref, Seen>> {
+  const refs = all.filter((ref) => !round.slurm.has(ref));
+  const answers = round.asks ? await observeGroup(group, refs) : notAsked(refs);
+  for (const [ref, answer] of answers) round.slurm.set(ref, answer);
+  return round.slurm;
+}
+
+async function observeGroup(group: readonly OpenTask[], all: readonly Ref[]): Promise<ReadonlyMap<Ref, Seen>> {
   const refs = [...new Set(all)];
   if (refs.length === 0) return new Map();
   let error = "nobody was asked";
@@ -194,9 +363,9 @@ async function observeGroup(group: readonly OpenJob[], all: readonly Ref[]): Pro
   return new Map(refs.map((ref) => [ref, { kind: "unreachable", error }]));
 }
 
-function identitiesIn({ place, state, submitters }: JobOnFile): ReadonlyMap<Ref, JobIdentity> {
-  const task = taskPlace(place, 0);
+function identitiesIn({ place, task, state, lastRan, submitters }: JobOnFile): ReadonlyMap<Ref, JobIdentity> {
   return new Map([
+    ...(lastRan === null ? [] : settledIdentity(task, lastRan)),
     ...(state.settled === null ? [] : settledIdentity(task, state.settled)),
     ...identitiesOf(task, state.open),
     ...submitterIdentities(place, submitters),
@@ -207,15 +376,19 @@ function notAsked(refs: readonly Ref[]): ReadonlyMap<Ref, Seen> {
   return new Map(refs.map((ref) => [ref, { kind: "unreachable", error: NOT_ASKED }]));
 }
 
-async function inputFor(project: Project, job: JobOnFile, seen: ReadonlyMap<Ref, Seen>): Promise<StatusInput> {
+async function inputFor(
+  project: Project,
+  job: JobOnFile,
+  seen: ReadonlyMap<Ref, Seen>,
+  ofJob: Pick<StatusInput, "attendedBy" | "submitter">,
+): Promise<StatusInput> {
   return {
     ...atRest(),
+    ...ofJob,
     seen,
     progress: await progressNow(project, job),
     firstProgress: await firstProgress(project.folder, job),
     settledStarted: await readSettledStarted(project.folder, job),
-    attendedBy: await attendedBy(project.folder, job.place),
-    submitter: await submitterNow(project.folder, job, seen, realClock.nowMs()),
   };
 }
 
@@ -224,13 +397,13 @@ async function progressNow(project: Project, job: JobOnFile): Promise<Progress |
   if (job.spec.checkpoint === null) return null;
   const opened = worldOf(project, job.place, job.spec);
   // A copied folder has no world; its row says so.
-  const reading = await (await opened).readCheckpoint(taskPlace(job.place, 0), job.spec);
+  const reading = await (await opened).readCheckpoint(job.task, job.spec);
   return progressOf(reading, job.state.settled?.record.carry.highWater ?? null);
 }
 
 async function firstProgress(folder: Folder, job: JobOnFile): Promise<number | null> {
   if (job.spec.checkpoint === null || job.spec.total === null) return null;
-  const place = attemptPlace(taskPlace(job.place, 0), 1);
+  const place = attemptPlace(job.task, 1);
   const go = await readRecord<GoStart>(folder, join(place.folder, "go.json"));
   return go?.what === "start" ? progressValue(go.progressBefore) : null;
 }

@@ -1,13 +1,13 @@
 /** Drain (save, then stop) and cancel (now). The wish is on file before anything is done; "cancelled" is said after proof. */
 import { randomUUID } from "node:crypto";
 import { RECORD_VERSION, refOf, stopInForce } from "../../core/index.ts";
-import { checkHome, createStop, type JobPlace, readStops, taskPlace } from "../../journal/index.ts";
-import { advance } from "../advance.ts";
+import { checkHome, createStop, type JobPlace, readStops } from "../../journal/index.ts";
+import { advance, advanceJob } from "../advance.ts";
 import { identitiesOf, stillOwn } from "../job-identity.ts";
 import { reservePath, withReserve } from "../reserve.ts";
 import type { World } from "../world.ts";
 import type { ChainStatus } from "./chain-status.ts";
-import { isAtRest, type JobOnFile, readJob } from "./job-on-file.ts";
+import { hasTasks, isAtRest, type JobOnFile, readJob, readJobTasks } from "./job-on-file.ts";
 import { personHere } from "./job-records.ts";
 import { worldOf } from "./job-world.ts";
 import { descendantsOf } from "./parent-job.ts";
@@ -17,6 +17,8 @@ import { endSubmitters } from "./submitter-job.ts";
 
 export interface StopRequest {
   readonly kind: "drain" | "cancel";
+  /** Only this task of the job; default: all of it. */
+  readonly task?: number | null;
   /** Return only when the chain is over: always for cancel, by wish for drain. */
   readonly wait?: boolean;
   /** Give up waiting after this long, in ms; default: none. */
@@ -36,70 +38,107 @@ export type StopResult =
 /** Beyond the time that the body itself has for TERM and KILL, the scheduler is asked to end the attempt. */
 const BODY_SLACK_MS = 15_000;
 const LONGEST_PAUSE_MS = 1_000;
+/** Nobody waits longer for tasks to begin than that: who ends one of them begins the rest. */
+const BEGIN_MS = 10_000;
 
 /**
- * Stops a chain. Throws StintError `not-owner`, `copied`, `record`. A wish that is on file is never taken back by an error:
+ * Stops a job, or one task of it. Throws StintError `not-owner`, `copied`, `record`. A wish that is on file is never taken back by an error:
  * the body sees it at its next heartbeat.
  */
 export async function stopJob(given: Project, place: JobPlace, request: StopRequest): Promise<StopResult> {
   requireOwnJob(place);
-  const project = sparing(given, place);
+  const index = request.task ?? null;
+  const project = sparing(given, await tasksOf(given, place, index));
   await checkHome(project.folder, place);
-  const before = await chainStatus(project, place);
-  const living = await livingIn(project, place, before);
+  const before = await chainStatus(project, place, index);
+  const living = await livingIn(project, place, index, before);
   if (living.length === 0) return { kind: "was-over", status: before };
-  // One record for the whole tree: the stops of ancestors are in force below them.
+  // One record for the whole tree: the stops of ancestors are in force below them. A word on one task is no word on children.
   await createStop(project.folder, place, {
     version: RECORD_VERSION,
     nonce: randomUUID(),
     atMs: Date.now(),
     kind: request.kind,
     by: personHere(project),
+    ...(index === null ? {} : { task: index }),
   });
-  const ends = await Promise.all(living.map((job) => endWithSubmitters(project, job, request)));
-  return { kind: ends.every((over) => over) ? "stopped" : "asked", status: await chainStatus(project, place) };
+  const ends = await Promise.all(living.map((one) => endJob(project, one, one === place ? index : null, request)));
+  return { kind: ends.every((over) => over) ? "stopped" : "asked", status: await chainStatus(project, place, index) };
 }
 
-/** A stop gets on file by the task's reserve where the disk is full: what fills it may be what is to be stopped. */
-function sparing(project: Project, place: JobPlace): Project {
-  return { ...project, folder: withReserve(project.folder, reservePath(taskPlace(place, 0))) };
+/** A stop gets on file by a task's reserve where the disk is full: what fills it may be what is to be stopped. */
+function sparing(project: Project, tasks: readonly JobOnFile[]): Project {
+  return { ...project, folder: withReserve(project.folder, ...tasks.map(({ task }) => reservePath(task))) };
 }
 
 /** The job itself and its descendants, as far as there is something to be stopped: with it, they are stopped too. */
-async function livingIn(project: Project, place: JobPlace, status: ChainStatus): Promise<readonly JobOnFile[]> {
-  const living: JobOnFile[] = [];
-  for (const one of [place, ...(await descendantsOf(project, place))]) {
-    const job = await readJob(project.folder, one);
-    const isStranded = one === place && status.state === "stranded";
-    if (job !== null && (!isAtRest(job) || isStranded)) living.push(job);
+async function livingIn(
+  project: Project,
+  place: JobPlace,
+  index: number | null,
+  { state }: ChainStatus,
+): Promise<readonly JobPlace[]> {
+  const living: JobPlace[] = [];
+  for (const one of [place, ...(index === null ? await descendantsOf(project, place) : [])]) {
+    const tasks = await tasksOf(project, one, one === place ? index : null);
+    const isStranded = one === place && state === "stranded";
+    if (tasks.length > 0 && (!tasks.every(isAtRest) || isStranded)) living.push(one);
   }
   return living;
 }
 
-async function endWithSubmitters(given: Project, job: JobOnFile, request: StopRequest): Promise<boolean> {
-  const project = sparing(given, job.place);
-  const world = await worldOf(project, job.place, job.spec);
-  const over = await end(world, project, job, request);
-  if (over) await endSubmitters(world, job.place, job.spec, { wait: request.wait ?? request.kind === "cancel" });
+/** All tasks of a job, or the one that is meant. */
+async function tasksOf(project: Project, place: JobPlace, index: number | null): Promise<readonly JobOnFile[]> {
+  const tasks = (await readJobTasks(project.folder, place)) ?? [];
+  return index === null ? tasks : tasks.filter(({ task }) => task.index === index);
+}
+
+/** Of one job, or one task of it; true when it is over. */
+async function endJob(given: Project, place: JobPlace, index: number | null, request: StopRequest): Promise<boolean> {
+  const tasks = await tasksOf(given, place, index);
+  const [first] = tasks;
+  if (first === undefined) return true;
+  const project = sparing(given, tasks);
+  const world = await worldOf(project, place, first.jobSpec);
+  // What has not begun is over by the stop itself; the wish is made known to all others before any of them is waited for.
+  const left = tasks.filter((task) => !isAtRest(task) || !hasTasks(task));
+  const begunMs = world.clock.monotonicMs();
+  let over = true;
+  for (const waits of left.length > 1 ? [false, true] : [true]) {
+    over = true;
+    for (const task of left)
+      over = (await end(world, project, task, { ...request, ...(waits ? {} : { wait: false }) }, begunMs)) && over;
+    if (over) break;
+  }
+  const rests = over && (index === null || (await tasksOf(project, place, null)).every(isAtRest));
+  // One that had not begun was in the way of others, and nothing of it ends now.
+  if (over && index !== null && !rests) await advanceJob(world, place, { withinMs: BEGIN_MS });
+  if (rests) await endSubmitters(world, place, first.jobSpec, { wait: request.wait ?? request.kind === "cancel" });
   return over;
 }
 
-/** Advances until the chain is over; true when it is. */
-async function end(world: World, project: Project, job: JobOnFile, request: StopRequest): Promise<boolean> {
+/** Advances until the task is over; true when it is. `begunMs`: when the wish was made known, on the monotonic clock. */
+async function end(
+  world: World,
+  project: Project,
+  job: JobOnFile,
+  request: StopRequest,
+  begunMs: number,
+): Promise<boolean> {
   const { clock } = world;
-  const begunMs = clock.monotonicMs();
   const wait = request.wait ?? request.kind === "cancel";
   const bodyHasMs = (request.kind === "cancel" ? job.spec.killWaitMs : Number.POSITIVE_INFINITY) + BODY_SLACK_MS;
   let told = "";
   let killed = false;
   for (;;) {
-    const outcome = await advance(world, taskPlace(job.place, 0));
+    // Beside a stop of all no task may begin: to look at each of them would be in vain.
+    const outcome = await advance(world, job.task, { others: request.task != null });
     if (outcome.kind === "over") return true;
     // A later resume is a person's newer word: what runs now runs by it.
-    if (stopInForce(await readStops(project.folder, job.place)) === null) return false;
+    if (stopInForce(await readStops(project.folder, job.task)) === null) return false;
     // Held by its decision it is at rest; held because an attempt is unproved, something may still run, and only a person's
     // word can end that.
-    if (outcome.kind === "held") return !(await hasUnproved(project, job.place));
+    if (outcome.kind === "held") return !(await hasUnproved(project, job));
     const waitedMs = clock.monotonicMs() - begunMs;
     if (!wait || request.signal?.aborted === true || waitedMs >= (request.timeoutMs ?? Number.POSITIVE_INFINITY))
       return false;
@@ -108,7 +147,7 @@ async function end(world: World, project: Project, job: JobOnFile, request: Stop
     told = why;
     if (!killed && waitedMs >= bodyHasMs) {
       killed = true;
-      await killRunning(world, project, job.place);
+      await killRunning(world, project, job);
     }
     const pauseMs = outcome.kind === "waiting" ? Math.min(outcome.lookAgainMs, LONGEST_PAUSE_MS) : 200;
     await clock.sleep(Math.max(20, pauseMs));
@@ -121,18 +160,18 @@ function waitWords(kind: StopRequest["kind"], why: string): string {
   return kind === "cancel" && running !== undefined ? `ending attempt ${running}` : why;
 }
 
-async function hasUnproved(project: Project, place: JobPlace): Promise<boolean> {
-  const job = await readJob(project.folder, place);
+async function hasUnproved(project: Project, { place, task }: JobOnFile): Promise<boolean> {
+  const job = await readJob(project.folder, place, task.index);
   return job?.state.open.some((a) => a.go?.what === "start") === true;
 }
 
 /** The body did not end in its time: the scheduler ends the attempt, with all of its processes. */
-async function killRunning(world: World, project: Project, place: JobPlace): Promise<void> {
-  const job = await readJob(project.folder, place);
+async function killRunning(world: World, project: Project, { place, task }: JobOnFile): Promise<void> {
+  const job = await readJob(project.folder, place, task.index);
   const running = job?.state.open.find((a) => a.go?.what === "start" && a.exited === null) ?? null;
   const ref = running === null ? null : refOf(running);
   if (running === null || ref === null) return;
-  if (!(await stillOwn(world, identitiesOf(taskPlace(place, 0), [running]))).includes(ref)) return;
+  if (!(await stillOwn(world, identitiesOf(task, [running]))).includes(ref)) return;
   world.log(`kill ${ref}: it did not end in its time`);
   await world.scheduler.kill(ref);
 }

@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { dirname } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { type JobSpec, NO_SAVES, type Origins } from "../../core/index.ts";
+import { type JobSpec, NO_SAVES, type Origins, quoteShell, specForTask } from "../../core/index.ts";
 import { realClock } from "../../host/index.ts";
 import {
   checkHome,
@@ -16,10 +16,14 @@ import {
   type JobPlace,
   jobPlace,
   scriptCopy,
+  type TaskPlace,
   taskPlace,
 } from "../../journal/index.ts";
 import { isBoundOtherwise } from "../../spec/index.ts";
+import { advanceJob } from "../advance.ts";
+import type { World } from "../world.ts";
 import { boundHere, requireTimeLeft } from "./allocation-here.ts";
+import { requireKnownIndices } from "./array-limit.ts";
 import { checkBeforeStart, freePlace, requireSamePurpose, settingsNotice } from "./before-submit.ts";
 import type { ChainStatus } from "./chain-status.ts";
 import { claimCheckpoint, requireFreeCheckpoint } from "./checkpoint-claim.ts";
@@ -27,7 +31,7 @@ import { type Driven, driveUntilGoing, handOver } from "./drive.ts";
 import { StintError } from "./errors.ts";
 import { requireHandedOver } from "./handed-over.ts";
 import { shortName } from "./job-name.ts";
-import { isAtRest, type JobOnFile, readJob } from "./job-on-file.ts";
+import { hasTasks, isAtRest, type JobOnFile, readJob, readJobTasks } from "./job-on-file.ts";
 import { ensureEnvironment, personHere, requireReserve, resumeStop, revisionOf } from "./job-records.ts";
 import { firstHandOver, firstScript, firstSubmitter, forgetWorld, successorHandOvers, worldOf } from "./job-world.ts";
 import { rememberProject } from "./known-projects.ts";
@@ -35,7 +39,7 @@ import { requireParentGoesOn } from "./parent-job.ts";
 import { type Project, projectForSubmit, requireOwn, requireOwnJob, type Where } from "./project.ts";
 import { reviseSpec, withdrawQueued } from "./revise-spec.ts";
 import { installRuntime, type RuntimeBundle, requireRunnablePath } from "./runtime-bundle.ts";
-import { chainStatus } from "./status.ts";
+import { chainStatus, jobStatus } from "./status.ts";
 import { requireSubmitter } from "./submitter-job.ts";
 import { requireUsableCheckpoint } from "./usable-checkpoint.ts";
 
@@ -60,13 +64,17 @@ export interface SubmitRequest extends Where {
   /** Aborted before anything was made: nothing is. Later: ends the wait for the scheduler; what was submitted stays. */
   readonly signal?: AbortSignal;
   readonly onWait?: (why: string) => void;
+  /** Of a job with several tasks: so many own their checkpoint by now. */
+  readonly onClaimed?: (claimed: number, of: number) => void;
+  /** Of a job with several tasks: so many have been handed over, of so many that may begin. */
+  readonly onBegun?: (begun: number, due: number) => void;
 }
 
 export type SubmitResult =
-  /** A new job; its first attempt is queued. */
-  | { readonly kind: "submitted"; readonly status: ChainStatus }
+  /** A new job; its first attempt is queued. `notice`: what is not as it was asked for, though the job is on its way. */
+  | { readonly kind: "submitted"; readonly status: ChainStatus; readonly notice: string | null }
   /** The same name again, and what it found was not being moved: it is now. */
-  | { readonly kind: "continued"; readonly status: ChainStatus }
+  | { readonly kind: "continued"; readonly status: ChainStatus; readonly notice: string | null }
   /** The same name again: it goes on by itself, is finished, or ended and can be resumed. Nothing was changed. */
   | { readonly kind: "there"; readonly status: ChainStatus; readonly notice: string | null }
   /** The checkpoint of a new job has reached the total already. Nothing was created. */
@@ -114,6 +122,7 @@ export async function submitJob(request: SubmitRequest): Promise<SubmitResult> {
   if (done !== null) return done;
   const takenBy = request.takeCheckpoint === true ? personHere(project) : null;
   await requireFreeCheckpoint(project, place, spec, takenBy);
+  await requireKnownIndices(spec, request.environment);
   if (request.dryRun === true)
     return {
       kind: "dry-run",
@@ -134,7 +143,7 @@ export async function submitJob(request: SubmitRequest): Promise<SubmitResult> {
   await keepScript(project, place, request);
   const { mine, record } = await createSpec(project.folder, place, 1, revisionOf(project, spec, request.origins));
   if (!mine) await requireSamePurpose(project, place, record.spec, spec);
-  await ensureReady(project, place, record.spec, { takenBy });
+  await ensureReady(project, place, (await readJobTasks(project.folder, place)) ?? [], { ...request, takenBy });
   return settle(project, place, record.spec, request, mine ? "submitted" : "continued");
 }
 
@@ -163,17 +172,19 @@ async function again(project: Project, there: JobOnFile, request: SubmitRequest)
   const { place } = there;
   requireOwnJob(place);
   const home = await checkHome(project.folder, place);
-  await requireSamePurpose(project, place, there.spec, request.spec);
+  await requireSamePurpose(project, place, there.jobSpec, request.spec);
   const status = await chainStatus(project, place);
-  const neverRan = (there.state.settled?.record.carry.attempts ?? 0) === 0 && isAtRest(there);
+  const tasks = (await readJobTasks(project.folder, place)) ?? [];
+  const neverRan = tasks.every((task) => attemptsOf(task) === 0 && isAtRest(task));
   const ended = status.state === "over" && status.decision === "stop";
   if (request.dryRun === true) return { kind: "there", status, notice: null };
   if (ended && neverRan) {
     // Refused by the scheduler or cancelled before it ever ran: what is typed now counts.
     requireTimeLeft(project, place, request.spec, NO_SAVES);
-    await requireUsableCheckpoint(project, there, request.spec);
+    for (const task of tasks) await requireUsableCheckpoint(project, task, specForTask(request.spec, task.task.index));
     await ensureEnvironment(project, place, request);
-    await claimCheckpoint(project, place, request.spec, home, { renew: true });
+    for (const { task } of tasks)
+      await claimCheckpoint(project, task, specForTask(request.spec, task.index), home, { renew: true });
     await installRuntime(project, request.runtime);
     await keepScript(project, place, request);
     await createSpec(project.folder, place, there.revision + 1, revisionOf(project, request.spec, request.origins));
@@ -181,13 +192,14 @@ async function again(project: Project, there: JobOnFile, request: SubmitRequest)
     return settle(project, place, request.spec, request, "continued");
   }
   if (status.state === "stranded") {
-    const bounded = await boundHere(project, there, { spec: there.spec, origins: {} }, request.environment);
+    const bounded = await boundHere(project, there, { spec: there.jobSpec, origins: {} }, request.environment);
     const { spec } = bounded;
-    await requireUsableCheckpoint(project, there, spec);
+    for (const task of await strandedOf(project, tasks))
+      await requireUsableCheckpoint(project, task, specForTask(spec, task.task.index));
     await reviseSpec(project, there, bounded);
-    if (isBoundOtherwise(there.spec, spec)) await withdrawQueued(project, there, spec);
+    if (isBoundOtherwise(there.jobSpec, spec)) for (const task of tasks) await withdrawQueued(project, task, spec);
     await ensureEnvironment(project, place, request);
-    await ensureReady(project, place, spec, {});
+    await ensureReady(project, place, tasks, request);
     return settle(project, place, spec, request, "continued");
   }
   return { kind: "there", status, notice: settingsNotice(project, there, request.spec, status) };
@@ -197,13 +209,33 @@ async function again(project: Project, there: JobOnFile, request: SubmitRequest)
 async function ensureReady(
   project: Project,
   place: JobPlace,
-  spec: JobSpec,
-  options: { readonly takenBy?: string | null },
+  tasks: readonly JobOnFile[],
+  { takenBy = null, onClaimed }: Pick<SubmitRequest, "onClaimed"> & { readonly takenBy?: string | null },
 ): Promise<Home> {
   const home = await checkHome(project.folder, place);
-  await requireReserve(project, place);
-  await claimCheckpoint(project, place, spec, home, options);
+  const [first] = tasks;
+  // Of several tasks each attempt makes its own reserve before it starts: those that wait take no room.
+  if (first !== undefined) await requireReserve(project, first.task);
+  // All of them at once: another's checkpoint is refused before anything runs. What is over needs none.
+  const open = tasks.filter((one) => !isAtRest(one));
+  for (const [at, { task, spec }] of open.entries()) {
+    await claimCheckpoint(project, task, spec, home, { takenBy, isOneOfMany: at + 1 < open.length });
+    onClaimed?.(at + 1, open.length);
+  }
   return home;
+}
+
+/** Those that nobody moves. */
+async function strandedOf(project: Project, tasks: readonly JobOnFile[]): Promise<readonly JobOnFile[]> {
+  const [first] = tasks;
+  if (first === undefined || !hasTasks(first)) return tasks;
+  const { tasks: statuses } = await jobStatus(project, first.place);
+  const stranded = new Set(statuses.flatMap(({ task, state }) => (state === "stranded" ? [task] : [])));
+  return tasks.filter(({ task }) => stranded.has(task.index));
+}
+
+function attemptsOf({ state }: JobOnFile): number {
+  return state.settled?.record.carry.attempts ?? 0;
 }
 
 async function settle(
@@ -214,21 +246,51 @@ async function settle(
   kind: "submitted" | "continued",
 ): Promise<SubmitResult> {
   const world = await worldOf(project, place, spec);
-  const driven = await driveUntilGoing(world, taskPlace(place, 0), {
+  const { task, notice } = await beginAll(world, place, spec, request);
+  if (task === null) {
+    await requireFirstSubmitter(project, place, spec, request);
+    return { kind, status: await chainStatus(project, place), notice };
+  }
+  const driven = await driveUntilGoing(world, task, {
     patienceMs: request.patienceMs ?? PATIENCE_MS,
     unreachableMs: UNREACHABLE_MS,
-    isRunning: async () => (await chainStatus(project, place)).state === "running",
+    isRunning: async () => (await chainStatus(project, place, task.index)).state === "running",
     ...(request.signal === undefined ? {} : { signal: request.signal }),
     ...(request.onWait === undefined ? {} : { onWait: request.onWait }),
   });
-  await requireAccepted(project, place, driven);
+  await requireAccepted(project, task, driven);
   const goesOn = request.attended === true || request.signal?.aborted === true;
   const cutShort = request.signal?.aborted === true && driven.kind === "waiting";
   // A drain would wait for the same scheduler: who interrupts is told what is left instead.
-  const isLost = cutShort && (await handOver(world, taskPlace(place, 0))) === "unreachable";
-  if (!goesOn || isLost || driven.kind === "unreachable") await requireHandedOver(world, project, place, driven);
+  const isLost = cutShort && (await handOver(world, task)) === "unreachable";
+  if (!goesOn || isLost || driven.kind === "unreachable") await requireHandedOver(world, project, task, driven);
+  const rest = (await beginAll(world, place, spec, request)).notice;
   await requireFirstSubmitter(project, place, spec, request);
-  return { kind, status: await chainStatus(project, place) };
+  return { kind, status: await chainStatus(project, place), notice: rest };
+}
+
+/**
+ * Of a job with several tasks: begins all that may begin, one after the other. `task`: nothing of the job lives, and this one is to
+ * be handed over with patience; null: what may live lives. Of a job with one task that is always its own affair.
+ */
+async function beginAll(
+  world: World,
+  place: JobPlace,
+  spec: JobSpec,
+  { signal, onBegun }: SubmitRequest,
+): Promise<{ readonly task: TaskPlace | null; readonly notice: string | null }> {
+  if ((spec.tasks ?? null) === null) return { task: taskPlace(place, 0), notice: null };
+  const { moved, refused, left } = await advanceJob(world, place, {
+    ...(signal === undefined ? {} : { signal }),
+    ...(onBegun === undefined ? {} : { onMoved: onBegun }),
+  });
+  if (refused === null) return { task: null, notice: null };
+  if (moved === 0) return { task: refused.task, notice: null };
+  const whoElse = spec.mode === "submitter" ? "the submitter hands" : "the running ones hand";
+  return {
+    task: null,
+    notice: `${moved} tasks are on their way; the scheduler does not take the other ${left} now (${refused.error}): ${whoElse} them over later`,
+  };
 }
 
 /** How long a person waits for a submitter that is refused for now: the first attempt, which is on its way, can make one too. */
@@ -252,24 +314,37 @@ async function requireFirstSubmitter(
   }
 }
 
-/** After a lasting no nothing will ever run: the claim is withdrawn, and the same name may be typed again, corrected. */
-async function requireAccepted(project: Project, place: JobPlace, driven: Driven): Promise<void> {
+/**
+ * After a lasting no nothing will ever run: the claim is withdrawn, and the same name may be typed again, corrected. Where other
+ * tasks of the job have run or run now, they are left alone.
+ */
+async function requireAccepted(project: Project, task: TaskPlace, driven: Driven): Promise<void> {
   if (driven.kind !== "refused") return;
-  await takeBackUnrun(project, place, driven.error);
-  throw new StintError(
-    "refused-by-scheduler",
-    `the scheduler refuses ${shortName(project, place.id)}: ${driven.error}`,
-    {
-      hint: "nothing runs; correct it and submit again under the same name",
-    },
-  );
+  const place = task.job;
+  const name = shortName(project, place.id);
+  const tasks = (await readJobTasks(project.folder, place)) ?? [];
+  const begun = tasks.some((one) => attemptsOf(one) > 0 || one.state.open.some(({ go }) => go?.what === "start"));
+  if (!begun) await takeBackUnrun(project, place, driven.error);
+  const hint = begun
+    ? `correct it with: stint resume ${quoteShell(name)} --partition … (or --limit, --mem …)`
+    : "nothing runs; correct it and submit again under the same name";
+  throw new StintError("refused-by-scheduler", `the scheduler refuses ${name}: ${driven.error}`, { hint });
 }
 
-/** A job of which nothing has run yet is drained, with the reason on file. */
+/** A job of which nothing has run yet is drained, with the reason on file: all of its tasks. */
 async function takeBackUnrun(project: Project, place: JobPlace, why: string): Promise<void> {
-  const job = await readJob(project.folder, place);
-  if (job === null || (job.state.settled?.record.carry.attempts ?? 0) > 0) return;
+  const tasks = (await readJobTasks(project.folder, place)) ?? [];
+  const [first] = tasks;
+  if (first === undefined || tasks.some((task) => attemptsOf(task) > 0)) return;
   await createStop(project.folder, place, { ...resumeStop(project, why), kind: "drain" });
-  await driveUntilGoing(await worldOf(project, place, job.spec), taskPlace(place, 0), { patienceMs: 5_000 });
+  const world = await worldOf(project, place, first.spec);
+  const endAtMs = world.clock.monotonicMs() + TAKE_BACK_MS;
+  for (const { task, state } of tasks) {
+    // Of several tasks one that was never claimed is over by the stop itself.
+    if (tasks.length > 1 && state.open.length === 0) continue;
+    await driveUntilGoing(world, task, { patienceMs: Math.max(0, endAtMs - world.clock.monotonicMs()) });
+  }
   forgetWorld(place);
 }
+
+const TAKE_BACK_MS = 5_000;

@@ -6,7 +6,7 @@ import { ensureSubmitter, withdrawSubmitters } from "../submitters.ts";
 import type { World } from "../world.ts";
 import { StintError } from "./errors.ts";
 import { shortName } from "./job-name.ts";
-import { isAtRest, readJob } from "./job-on-file.ts";
+import { isAtRest, readJobTasks } from "./job-on-file.ts";
 import { worldOf } from "./job-world.ts";
 import type { Project } from "./project.ts";
 
@@ -31,8 +31,8 @@ export async function requireSubmitter(
   const world = await worldOf(project, place, spec);
   const endAtMs = world.clock.monotonicMs() + patienceMs;
   for (;;) {
-    const job = await readJob(project.folder, place);
-    if (job === null || isAtRest(job)) return;
+    const tasks = (await readJobTasks(project.folder, place)) ?? [];
+    if (tasks.every(isAtRest)) return;
     const ensured = await ensureSubmitter(world, place, { spec, basis, believe: false });
     if (ensured.kind === "there" || ensured.kind === "not-needed") return;
     const why = ensured.kind === "refused" ? ensured.error : ensured.why;

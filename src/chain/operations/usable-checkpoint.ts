@@ -1,22 +1,23 @@
 /** What a resume looks at before anything is started: a checkpoint that cannot be read is never 0, and one that is gone is no new beginning. */
 import { readCheckpoint } from "../../checkpoint/index.ts";
-import { type JobSpec, type Reading, stopNumber } from "../../core/index.ts";
-import { readOwnStops } from "../../journal/index.ts";
+import { type JobSpec, quoteShell, type Reading, stopNumber } from "../../core/index.ts";
+import { readOwnStops, stopsOfTask } from "../../journal/index.ts";
 import { StintError } from "./errors.ts";
-import { shellName } from "./job-name.ts";
+import { nameOf } from "./job-name.ts";
 import type { JobOnFile } from "./job-on-file.ts";
 import type { Project } from "./project.ts";
 
 /**
  * Throws StintError `checkpoint` (2) where the checkpoint is invalid now, or gone while an attempt had reached something: after
- * a resume the next attempt would take it as it is. `spec`: how it is to be read from now on.
+ * a resume the next attempt would take it as it is. `spec`: of that
+ * task, as it is to be read from now on.
  */
 export async function requireUsableCheckpoint(project: Project, job: JobOnFile, spec: JobSpec): Promise<void> {
   if (spec.checkpoint === null) return;
   const { reading } = await readCheckpoint(spec.checkpoint, spec.cwd);
   const wrong = troubleOf(reading, await reachedBefore(project, job));
   if (wrong === null) return;
-  const resume = `stint resume ${shellName(project, job.place.id)}`;
+  const resume = `stint resume ${quoteShell(nameOf(project, job))}`;
   const { path } = spec.checkpoint;
   throw new StintError(
     "checkpoint",
@@ -38,8 +39,9 @@ async function reachedBefore(project: Project, job: JobOnFile): Promise<number |
   const record = job.lastRan?.record ?? null;
   const highWater = record?.carry.highWater ?? null;
   if (record === null || highWater === null) return null;
-  const own = await readOwnStops(project.folder, job.place);
-  const at = own.findLastIndex((stop) => stop.asItIs === true || (stop.kind === "resume" && stop.quarantine != null));
-  const isSince = at >= 0 && stopNumber(job.stops) - (own.length - 1 - at) > record.stopNumber;
-  return isSince ? null : highWater;
+  const own = stopsOfTask(await readOwnStops(project.folder, job.place), job.task.index);
+  const word = own.findLast((stop) => stop.asItIs === true || (stop.kind === "resume" && stop.quarantine != null));
+  if (word === undefined) return highWater;
+  const numberThen = stopNumber(job.stops) - (own.at(-1)?.number ?? 0) + word.number;
+  return numberThen > record.stopNumber ? null : highWater;
 }

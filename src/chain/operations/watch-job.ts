@@ -5,17 +5,19 @@ import { advance } from "../advance.ts";
 import type { ChainStatus } from "./chain-status.ts";
 import { type DriverSign, putUpSign } from "./driver-record.ts";
 import { StintError } from "./errors.ts";
-import { shortName } from "./job-name.ts";
-import { isAtRest, readJob } from "./job-on-file.ts";
+import { targetName } from "./job-name.ts";
+import { isAtRest, readJob, readJobTasks } from "./job-on-file.ts";
 import { worldOf } from "./job-world.ts";
 import { ownerUid, type Project } from "./project.ts";
-import { chainStatus } from "./status.ts";
+import { chainStatus, jobStatus } from "./status.ts";
 
 export interface WatchOptions {
   /** Ends the watch; the chain goes on. */
   readonly signal?: AbortSignal;
   /** Look at least this often, in ms. Default: 250 (local), 2,000 (slurm); Slurm itself is asked by `timing.poll` only. */
   readonly everyMs?: number;
+  /** Only this task of the job; default: all of it. */
+  readonly task?: number | null;
   /** Also advance the chain where nobody else does. Default: where the job belongs to this user. */
   readonly drive?: boolean;
 }
@@ -25,6 +27,8 @@ const SLURM_MS = 2_000;
 
 /** Whether a chain in this state changes by itself. */
 export function isAtEnd(status: ChainStatus): boolean {
+  // Of several tasks some may need a person while others go on.
+  if (status.tasks !== null) return status.tasks.running + status.tasks.waiting === 0;
   return status.state !== "running" && status.state !== "waiting";
 }
 
@@ -37,13 +41,15 @@ export async function* watchJob(
   place: JobPlace,
   options: WatchOptions = {},
 ): AsyncGenerator<ChainStatus> {
-  const job = await readJob(project.folder, place);
+  const tasks = (await readJobTasks(project.folder, place)) ?? [];
   const mine = ownerUid(place.folder) === (process.geteuid?.() ?? 0);
-  const driver = (options.drive ?? mine) && job !== null && !isAtRest(job) ? await openDriver(project, place) : null;
-  const everyMs = options.everyMs ?? (job?.spec.scheduler === "slurm" ? SLURM_MS : LOCAL_MS);
+  const drives = (options.drive ?? mine) && tasks.some((task) => !isAtRest(task));
+  const driver = drives ? await openDriver(project, place) : null;
+  // A look takes its time with the number of tasks.
+  const everyMs = options.everyMs ?? (tasks[0]?.spec.scheduler === "slurm" ? SLURM_MS : LOCAL_MS) + 2 * tasks.length;
   try {
     for (;;) {
-      const status = await attend(project, place, driver);
+      const status = await attend(project, place, options.task ?? null, driver);
       yield status;
       if (isAtEnd(status) || isAborted(options)) return;
       await realClock.sleep(everyMs, options.signal);
@@ -55,14 +61,32 @@ export async function* watchJob(
 }
 
 /** The status after this process has done its part, if one was due. */
-async function attend(project: Project, place: JobPlace, driver: Driver | null): Promise<ChainStatus> {
-  const status = await chainStatus(project, place);
-  if (driver === null || status.state === "running" || status.state === "over") return status;
-  if (realClock.monotonicMs() >= driver.dueAtMs) await driveOnce(project, place, driver);
-  const now = await chainStatus(project, place);
+async function attend(
+  project: Project,
+  place: JobPlace,
+  index: number | null,
+  driver: Driver | null,
+): Promise<ChainStatus> {
+  const { job, tasks } = await jobStatus(project, place);
+  const status = tasks.find(({ task }) => task === index) ?? job;
+  if (driver === null || status.state === "over") return status;
+  const due = (tasks.length === 0 ? [job] : tasks).filter(needsDriver);
+  if (due.length === 0) return status;
+  if (realClock.monotonicMs() >= driver.dueAtMs) await driveOnce(project, place, due, driver);
+  const now = await chainStatus(project, place, index);
   // Where nobody else moves it this process does, also while it must wait, for example to see a doubtful answer twice.
   if (now.state !== "stranded" || driver.waitsFor === null) return now;
-  return { ...now, state: "waiting", reason: driver.waitsFor, advice: null };
+  const counts = now.tasks;
+  const tasksNow = counts === null ? null : { ...counts, waiting: counts.waiting + counts.stranded, stranded: 0 };
+  return { ...now, tasks: tasksNow, state: "waiting", reason: driver.waitsFor, advice: null };
+}
+
+/** What waits for a slot has its movers: whoever ends another task. */
+function needsDriver({ state, task, mover, attempt }: ChainStatus): boolean {
+  if (state === "running" || state === "over") return false;
+  // One that is held has given its slot away, and is a person's affair.
+  if (task !== null && state === "held") return false;
+  return task === null || state !== "waiting" || (!mover && attempt !== null);
 }
 
 export interface WaitOptions extends WatchOptions {
@@ -79,10 +103,10 @@ export async function waitForJob(project: Project, place: JobPlace, options: Wai
     if (!isAtEnd(status) && realClock.monotonicMs() >= endAtMs)
       throw new StintError(
         "not-finished",
-        `${shortName(project, place.id)} is not finished: ${status.reason ?? status.state}`,
+        `${targetName(project, { place, task: options.task ?? null })} is not finished: ${status.reason ?? status.state}`,
       );
   }
-  return last ?? chainStatus(project, place);
+  return last ?? chainStatus(project, place, options.task ?? null);
 }
 
 function isAborted({ signal }: WatchOptions): boolean {
@@ -109,12 +133,23 @@ async function signOrNone(project: Project, place: JobPlace): Promise<DriverSign
   }
 }
 
-async function driveOnce(project: Project, place: JobPlace, driver: Driver): Promise<void> {
+async function driveOnce(
+  project: Project,
+  place: JobPlace,
+  due: readonly ChainStatus[],
+  driver: Driver,
+): Promise<void> {
   const job = await readJob(project.folder, place);
   if (job === null) return;
   const world = await worldOf(project, place, job.spec);
-  const outcome = await advance(world, taskPlace(place, 0));
-  driver.waitsFor = outcome.kind === "waiting" ? outcome.why : null;
-  const pauseMs = outcome.kind === "waiting" ? outcome.lookAgainMs : Math.min(1_000, job.spec.timing.pollMs);
-  driver.dueAtMs = realClock.monotonicMs() + pauseMs;
+  let pauseMs = Number.POSITIVE_INFINITY;
+  driver.waitsFor = null;
+  for (const { task } of due) {
+    const outcome = await advance(world, taskPlace(place, task ?? 0));
+    if (outcome.kind !== "waiting" || outcome.forSlot === true) continue;
+    driver.waitsFor ??= outcome.why;
+    pauseMs = Math.min(pauseMs, outcome.lookAgainMs);
+  }
+  driver.dueAtMs =
+    realClock.monotonicMs() + (driver.waitsFor === null ? Math.min(1_000, job.spec.timing.pollMs) : pauseMs);
 }

@@ -1,8 +1,7 @@
 /** `stint logs`: what the attempts wrote. */
-import { attemptTable, findJob, followLogs, type LogStream, requireProject, StintError } from "../../chain/index.ts";
+import { attemptTable, followLogs, type LogStream, requireOneTask, StintError } from "../../chain/index.ts";
 import { flagOn, flagText } from "../../spec/index.ts";
-import { type CliCommand, oneJob, readArgs } from "../command.ts";
-import { here } from "../where.ts";
+import { type CliCommand, oneTarget, readArgs, TASK } from "../command.ts";
 import { readNumber } from "../words.ts";
 
 const NEWLINE = 10;
@@ -10,11 +9,12 @@ const STREAMS: readonly LogStream[] = ["stdout", "stderr", "runner", "scheduler"
 
 export const command: CliCommand = {
   name: "logs",
-  usage: "logs JOB [-f] [--attempt N]",
+  usage: "logs JOB[/TASK] [-f] [--attempt N]",
   summary: "Shows the output of all attempts, in order; the application's stderr goes to stderr.",
   details: ["With -f it goes on until the chain is at its end."],
   options: [
     { key: "follow", flags: ["--follow", "-f"], takes: "nothing", help: "go on as output comes, across attempts" },
+    TASK,
     { key: "attempt", flags: ["--attempt", "-a"], takes: "value", placeholder: "N", help: "only this attempt" },
     {
       key: "of",
@@ -31,12 +31,13 @@ export const command: CliCommand = {
   ],
   async run(args, terminal) {
     const parsed = readArgs(command, args);
-    const name = oneJob(command, parsed);
     const attempt = flagText(parsed.given, "attempt");
     const streams = (parsed.given.get("of")?.values ?? []).map(readStream);
-    const project = requireProject(here());
-    const place = await findJob(project, name);
+    const { project, target } = await oneTarget(command, parsed);
+    await requireOneTask(project, target, "logs");
+    const { place, task } = target;
     const options = {
+      task,
       follow: flagOn(parsed.given, "follow"),
       ...(attempt === null ? {} : { attempt: readNumber("--attempt", attempt) }),
       ...(streams.length === 0 ? {} : { streams }),
@@ -55,7 +56,7 @@ export const command: CliCommand = {
       if (to === "stdout") torn = chunk.bytes.at(-1) !== NEWLINE;
     }
     // What never came to be a process writes nothing: its runner knows why.
-    const silent = (await attemptTable(project, place)).filter(
+    const silent = (await attemptTable(project, place, 1, task)).filter(
       ({ number, spawnError }) =>
         spawnError !== null && !wrote.has(number) && (attempt === null || number === options.attempt),
     );

@@ -1,15 +1,15 @@
 /** `stint resume`: a held, stopped or stranded chain goes on. */
 import {
-  findJob,
   requireProject,
   resumeAll,
   resumeFlags,
   resumeJob,
   StintError,
   shortName,
+  targetName,
 } from "../../chain/index.ts";
 import { flagOn, flagText } from "../../spec/index.ts";
-import { type CliCommand, JSON_FLAG, oneJob, QUIET, readArgs } from "../command.ts";
+import { type CliCommand, JSON_FLAG, oneTarget, QUIET, readArgs, TASK } from "../command.ts";
 import { summary } from "../end-report.ts";
 import { toJson } from "../json.ts";
 import { setAsideLines } from "../set-aside-view.ts";
@@ -18,10 +18,11 @@ import { readNumber } from "../words.ts";
 
 export const command: CliCommand = {
   name: "resume",
-  usage: "resume (JOB [--quarantine | --as-it-is] [SETTINGS] | --all)",
+  usage: "resume (JOB[/TASK] [--quarantine | --as-it-is] [SETTINGS] | --all)",
   summary: "Lets a held, stopped, drained or stranded job go on, with changed settings where given.",
   details: [
     "The budgets for failures, stalls and attempts without progress begin anew. A finished job stays finished.",
+    "Changed settings are those of the whole job, also where one task is named.",
     "--quarantine is for a checkpoint that makes every attempt fail: of files that --progress files:… counts the newest generation is set aside, so that the one before is gone on from; of a single checkpoint all of it, so that the work begins anew. It is moved into a hidden folder beside it; what brings it back is printed.",
     "A checkpoint that is invalid, or gone although progress was made, is never started on: mend it or put it back, set it aside with --quarantine, or say --as-it-is, and your program makes of it what it can. --all leaves such a job as it is, and names it.",
     "Exit status: 0 it goes on (or was finished), 1 it does not, 2 its checkpoint cannot be used, 4 the scheduler cannot be asked, 5 its checkpoint or folder belongs to another, 75 nobody moves it yet.",
@@ -54,6 +55,7 @@ export const command: CliCommand = {
       help: "start on an invalid or missing checkpoint: my word, on file",
     },
     { key: "dry-run", flags: ["--dry-run"], takes: "nothing", help: "only show what --quarantine would move" },
+    TASK,
     QUIET,
     JSON_FLAG,
   ],
@@ -96,10 +98,12 @@ export const command: CliCommand = {
           terminal.out(`${shortName(project, job)}: ${error === null ? "goes on" : error.message}`);
       return entries.find(({ error }) => error !== null)?.error?.exitStatus ?? 0;
     }
-    const place = await findJob(project, oneJob(command, parsed));
+    const { target } = await oneTarget(command, parsed);
+    const { place, task } = target;
     const over = flagText(given, "over");
     const result = await resumeJob(project, place, {
       ...request,
+      task,
       flags: given,
       quarantine,
       asItIs,
@@ -107,7 +111,7 @@ export const command: CliCommand = {
       ...(over === null ? {} : { over: readNumber("--over", over) }),
     });
     const { status } = result;
-    const name = shortName(project, place.id);
+    const name = targetName(project, target);
     const setAside = "setAside" in result ? result.setAside : null;
     const moves = setAside === null ? null : { ...setAside.quarantine, state: setAside.state };
     if (flagOn(given, "json")) terminal.out(toJson({ result: result.kind, job: status, quarantine: moves }));

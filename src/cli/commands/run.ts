@@ -1,5 +1,6 @@
 /** `stint run`: submit, and stay attached to the end. */
-import { attemptTable, findJob, requireProject, shortName } from "../../chain/index.ts";
+import { attemptTable, findJob, jobStatus, type Project, requireProject, shortName } from "../../chain/index.ts";
+import type { JobPlace } from "../../journal/index.ts";
 import { settingFlags } from "../../spec/index.ts";
 import type { CliCommand } from "../command.ts";
 import { exitStatusOf, report, summary } from "../end-report.ts";
@@ -36,6 +37,12 @@ export const command: CliCommand = {
   },
 };
 
+/** The attempts, or the tasks of a job that has several. */
+async function partsOf(project: Project, place: JobPlace): Promise<Readonly<Record<string, unknown>>> {
+  const { job, tasks } = await jobStatus(project, place);
+  return job.tasks === null ? { attempts: await attemptTable(project, place) } : { tasks };
+}
+
 async function runAttached(args: readonly string[], terminal: Terminal, wishes: Wishes): Promise<number> {
   const submitted = await submitFrom(args, terminal, { mode: "attached", signal: wishes.signal });
   const nothing = reportNothingToDo(submitted, terminal);
@@ -51,7 +58,7 @@ async function runAttached(args: readonly string[], terminal: Terminal, wishes: 
     const goesOn = status.state === "running" || status.state === "waiting";
     if (!quiet && notice !== null) terminal.note(notice);
     if (!goesOn) {
-      if (json) terminal.out(toJson({ job: status, attempts: await attemptTable(project, place), warnings }));
+      if (json) terminal.out(toJson({ job: status, ...(await partsOf(project, place)), warnings }));
       else {
         terminal.out("it is there already, nothing was started:");
         terminal.out(...summary(project, status));
@@ -62,7 +69,7 @@ async function runAttached(args: readonly string[], terminal: Terminal, wishes: 
   } else if (!quiet) terminal.note(`${result.kind === "submitted" ? "submitted" : "goes on with"} ${name}`);
   const attached = await followToEnd(project, place, terminal, { quiet, wishes });
   if (attached.ended === "detached") return 75;
-  if (json) terminal.out(toJson({ job: attached.status, attempts: await attemptTable(project, place), warnings }));
+  if (json) terminal.out(toJson({ job: attached.status, ...(await partsOf(project, place)), warnings }));
   else if (quiet) terminal.out(...summary(project, attached.status));
   else await report(project, place, attached.status, terminal);
   if (attached.ended === "cancelled") return 130;

@@ -4,34 +4,36 @@ import {
   attemptTable,
   type ChainStatus,
   familyStatus,
-  findJob,
   findProject,
   gatherForLook,
   jobTables,
   knownProjects,
   type Project,
-  requireProject,
+  requireOneTask,
   StintError,
   shortName,
+  type Target,
+  targetName,
 } from "../../chain/index.ts";
 import { quoteShell } from "../../core/index.ts";
-import { readSpec } from "../../journal/index.ts";
+import { type JobPlace, readSpec } from "../../journal/index.ts";
 import { flagOn, type ParsedFlags } from "../../spec/index.ts";
 import { attemptCsv, attemptLines } from "../attempts-view.ts";
-import { type CliCommand, JSON_FLAG, readArgs } from "../command.ts";
+import { type CliCommand, JSON_FLAG, oneTarget, readArgs, TASK } from "../command.ts";
 import { escapeLine } from "../escape.ts";
 import { toJson } from "../json.ts";
 import { settingLines } from "../settings-view.ts";
 import { conflictLines, jobCsv, jobLines, statusLines } from "../status-view.ts";
+import { taskCsv, taskLines } from "../tasks-view.ts";
 import type { Terminal } from "../terminal.ts";
 import { here } from "../where.ts";
 
 export const command: CliCommand = {
   name: "status",
-  usage: "status [JOB] [--attempts] [--spec] | --everywhere",
+  usage: "status [JOB[/TASK]] [--attempts] [--spec] | --everywhere",
   summary: "Shows all jobs of the project, stranded ones first, or one job in detail.",
   details: [
-    "JOB: sim (short for /me/sim), /user/sim, sim/0, last (the newest).",
+    "JOB: sim (short for /me/sim), /user/sim, last (the newest); sim/7 is one task of a job that has several.",
     "For what is queued it says why in words: whether it will start, may never start, or never will as it stands.",
     "Exit status: 0, or 1 when a chain is stranded (nobody will move it; mend it with: stint resume --all).",
   ],
@@ -50,6 +52,7 @@ export const command: CliCommand = {
       takes: "nothing",
       help: "leave Slurm's controller alone: show what is on file",
     },
+    TASK,
     JSON_FLAG,
     { key: "csv", flags: ["--csv"], takes: "nothing", help: "the list as comma-separated values" },
   ],
@@ -78,38 +81,44 @@ export const command: CliCommand = {
       noteSilence(unreachable, terminal);
       return exitStatus;
     }
-    const project = requireProject(here());
-    const place = await findJob(project, name);
-    const { status, children } = await familyStatus(project, place, options);
+    const { project, target } = await oneTarget(command, parsed);
+    const { place } = target;
+    const { job, tasks, children } = await familyStatus(project, place, options);
+    const status = tasks.find(({ task }) => task === target.task) ?? job;
     const exit = [status, ...children].some(({ state }) => state === "stranded") ? 1 : 0;
+    const childLines = (): readonly string[] =>
+      children.length === 0
+        ? []
+        : ["", "children", ...jobLines(children, (child) => shortName(project, child.job), terminal)];
+    if (status.tasks !== null) {
+      if (on("attempts")) await requireOneTask(project, target, "status --attempts");
+      if (on("csv")) terminal.out(taskCsv(tasks));
+      else if (on("json"))
+        terminal.out(toJson({ job, tasks, children, ...(await specJson(project, place, on("spec"))) }));
+      else {
+        terminal.out(...statusLines(job, shortName(project, place.id), terminal), "");
+        terminal.out(...taskLines(tasks, terminal), ...childLines());
+        if (on("spec")) terminal.out("", ...(await specLines(project, place)));
+      }
+      return exit;
+    }
     if (on("csv")) {
-      terminal.out(on("attempts") ? attemptCsv(await attemptTable(project, place)) : jobCsv([status]));
+      terminal.out(on("attempts") ? attemptCsv(await attemptTable(project, place, 1, target.task)) : jobCsv([status]));
       return exit;
     }
     if (options.asks) await gatherForLook(project, place, status);
     if (on("json")) {
-      terminal.out(toJson({ ...(await jsonOf(project, place, status, on("spec"))), children }));
+      terminal.out(toJson({ ...(await jsonOf(project, target, status, on("spec"))), children }));
       return exit;
     }
-    terminal.out(...statusLines(status, shortName(project, place.id), terminal));
-    terminal.out(...conflictLines(await accountConflictsOf(project, place)));
-    if (children.length > 0) {
-      terminal.out("", "children");
-      terminal.out(...jobLines(children, (child) => shortName(project, child.job), terminal));
-    }
+    terminal.out(...statusLines(status, targetName(project, target), terminal));
+    terminal.out(...conflictLines(await accountConflictsOf(project, place, target.task)));
+    terminal.out(...childLines());
     if (on("attempts")) {
       terminal.out("");
-      terminal.out(...attemptLines(await attemptTable(project, place)));
+      terminal.out(...attemptLines(await attemptTable(project, place, 1, target.task)));
     }
-    if (on("spec")) {
-      terminal.out("");
-      const found = await readSpec(project.folder, place);
-      if (found !== null) {
-        const { number, revision } = found;
-        terminal.out(escapeLine(`settings, revision ${number}, by ${revision.by}`));
-        terminal.out(...settingLines(revision.spec, revision.origins));
-      }
-    }
+    if (on("spec")) terminal.out("", ...(await specLines(project, place)));
     return exit;
   },
 };
@@ -150,14 +159,32 @@ function noteSilence(unreachable: string | null, terminal: Terminal): void {
   if (unreachable !== null) terminal.note(`Slurm cannot be asked (${unreachable}): this is what is on file`);
 }
 
+async function specLines(project: Project, place: JobPlace): Promise<readonly string[]> {
+  const found = await readSpec(project.folder, place);
+  if (found === null) return [];
+  const { number, revision } = found;
+  return [
+    escapeLine(`settings, revision ${number}, by ${revision.by}`),
+    ...settingLines(revision.spec, revision.origins),
+  ];
+}
+
 async function jsonOf(
   project: Project,
-  place: Awaited<ReturnType<typeof findJob>>,
+  { place, task }: Target,
   status: ChainStatus,
   withSpec: boolean,
 ): Promise<Readonly<Record<string, unknown>>> {
-  const attempts = await attemptTable(project, place);
-  if (!withSpec) return { job: status, attempts };
+  const attempts = await attemptTable(project, place, 1, task);
+  return { job: status, attempts, ...(await specJson(project, place, withSpec)) };
+}
+
+async function specJson(
+  project: Project,
+  place: JobPlace,
+  wanted: boolean,
+): Promise<Readonly<Record<string, unknown>>> {
+  if (!wanted) return {};
   const found = await readSpec(project.folder, place);
-  return { job: status, attempts, spec: found?.revision.spec ?? null, origins: found?.revision.origins ?? null };
+  return { spec: found?.revision.spec ?? null, origins: found?.revision.origins ?? null };
 }

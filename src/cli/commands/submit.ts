@@ -46,7 +46,9 @@ export const command: CliCommand = {
     } else terminal.out(`${result.kind === "submitted" ? "submitted" : "goes on with"} ${name}`);
     if (quiet) return exit;
     terminal.out(...summary(project, status));
-    if (goesOn) terminal.out(`look: stint status ${quoteShell(name)}   follow: stint logs -f ${quoteShell(name)}`);
+    const one = status.tasks === null ? "" : "/INDEX";
+    if (goesOn)
+      terminal.out(`look: stint status ${quoteShell(name)}   follow: stint logs -f ${quoteShell(name)}${one}`);
     return exit;
   },
 };

@@ -42,7 +42,7 @@ export interface Commands {
   nodes(names: readonly string[]): Promise<Answer<readonly NodeCondition[]>>;
   /** Asked once; the answer of a process does not change. */
   config(): Promise<Answer<ControllerConfig>>;
-  /** Steps of a job that srun has started, e.g. `42.0`. */
+  /** Steps of a job that srun has started, e.g. `42.0` or `42_7.0`. */
   steps(id: string): Promise<Answer<readonly string[]>>;
   /** Any other request. @throws SlurmError when it was not carried out. */
   request(program: string, args: readonly string[]): Promise<void>;
@@ -100,7 +100,7 @@ export function slurmCommands({ run, environment, ownerUid, timeoutMs }: Command
     async steps(id) {
       const ran = await call("squeue", ["-h", "--steps", `--jobs=${id}`, "-o", "%i"]);
       if (ran.kind === "ended" && classifyError(ran.stderr) === "no-such-job") return { kind: "answered", value: [] };
-      return answerOf("squeue", ran, (text) => text.split("\n").filter((step) => /^\d+\.\d+$/.test(step)));
+      return answerOf("squeue", ran, (text) => text.split("\n").filter((step) => STEP.test(step)));
     },
     async request(program, args) {
       const failure = failureOf(program, await call(program, args));
@@ -108,6 +108,9 @@ export function slurmCommands({ run, environment, ownerUid, timeoutMs }: Command
     },
   };
 }
+
+/** `42.0`; of an array's element squeue prints `42_7.0`, which scancel takes as it is. */
+const STEP = /^\d+(_\d+)?\.\d+$/;
 
 /** The value of an answer, or why there is none, in one line. */
 export function answerOf<T>(what: string, ran: Ran, parse: (text: string) => T): Answer<T> {

@@ -3,6 +3,7 @@ export { type Answer, SlurmError } from "./commands.ts";
 export { type Ran, type RunCommand, runCommand } from "./run-command.ts";
 export { type SiteQuestions, siteQuestions } from "./site-questions.ts";
 export {
+  largestArrayIndex,
   type SlurmScheduler,
   type SlurmSchedulerOptions,
   slurmScheduler,

@@ -141,6 +141,17 @@ export async function surroundingAllocation(
   return allocationAround(environment, slurmCommands({ run, environment, ownerUid, timeoutMs: AROUND_TIMEOUT_MS }));
 }
 
+/** The highest index of an array that the cluster here knows; null: it does not say. */
+export async function largestArrayIndex(
+  environment: Readonly<Record<string, string | undefined>>,
+  run: RunCommand = runCommand,
+): Promise<number | null> {
+  const ownerUid = process.getuid?.() ?? 0;
+  const config = await slurmCommands({ run, environment, ownerUid, timeoutMs: AROUND_TIMEOUT_MS }).config();
+  const size = config.kind === "answered" ? config.value.maxArraySize : null;
+  return size === null ? null : size - 1;
+}
+
 /** Job ids for a request; a job of another cluster is an error, since its number means another job here. */
 async function idsHere(
   refs: readonly Ref[],

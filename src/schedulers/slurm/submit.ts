@@ -30,6 +30,7 @@ export async function submitJob(submission: Submission, parts: SubmitParts): Pro
     script: submission.script,
     attemptFolder: submission.attemptFolder,
     jobName: submission.jobName,
+    arrayIndex: submission.arrayIndex ?? null,
     slurm: spec.slurm,
     limitMs: spec.limitMs,
     delayMs: notBeforeMs === null ? null : notBeforeMs - parts.nowMs,

@@ -1,0 +1,27 @@
+/**
+ * In the background of a run: tasks of the same job that may begin and that nobody has begun, since their mover died, or since the
+ * scheduler had said "not now". The end of a task begins others at once; this is for a job whose tasks all take long.
+ */
+import { advanceJob } from "../chain/index.ts";
+import { isSubmittersTurn } from "./mover.ts";
+import type { Body } from "./ports.ts";
+
+/** Far from the start, when all others of a large job may be starting too. */
+const FIRST_MS = 60_000;
+const LONGEST_PAUSE_MS = 30 * 60_000;
+
+export async function beginOthers(ports: Body, keeping: { readonly over: boolean }): Promise<void> {
+  const { world, place, spec } = ports;
+  // Where there is a submitter it is at it, and this body watches over that one.
+  if ((spec.tasks ?? null) === null || isSubmittersTurn(ports)) return;
+  for (let pauseMs = FIRST_MS; ; pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2)) {
+    await world.clock.sleep(pauseMs);
+    if (keeping.over || ports.leaving()) return;
+    try {
+      await advanceJob(world, place.task.job, { withinMs: FIRST_MS });
+    } catch (error) {
+      // Other tasks must not hurt the one that runs.
+      world.log(`other tasks: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+}
