@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 
 const { version } = JSON.parse(readFileSync(new URL("package.json", import.meta.url), "utf8")) as { version: string };
-// The bundles get the version from esbuild in the same way (scripts/build.mjs).
 /** What the commands under test note of a user's projects must not end up in the home of who runs the tests. */
 const env = { XDG_STATE_HOME: mkdtempSync(join(tmpdir(), "stint-state-")) };
+// The bundles get the version from esbuild in the same way (scripts/build.mjs).
 const define = { __STINT_VERSION__: JSON.stringify(version) };
 
 const LONG_CLUSTER_TESTS = [
@@ -30,7 +30,7 @@ export default defineConfig({
     projects: [
       {
         define,
-        test: { name: "unit", include: ["src/**/*.test.ts"], isolate: false, pool: "threads", testTimeout: 20_000 },
+        test: { name: "unit", include: ["src/**/*.test.ts"], isolate: false, pool: "threads", testTimeout: 60_000 },
       },
       {
         define,

@@ -5,7 +5,6 @@
  */
 import { join } from "node:path";
 import {
-  type AttemptRecords,
   type Claimer,
   type JobSpec,
   lastElapsedMs,
@@ -38,9 +37,10 @@ import {
 } from "../journal/index.ts";
 import { isOrphaned, type JobIdentity } from "../schedulers/index.ts";
 import { type BeginOptions, type BeginResult, beginTasks, findSlot, type Slot, stands } from "./begin-tasks.ts";
+import { adoptJob, claimerOf } from "./hand-in.ts";
 import { identitiesOf } from "./job-identity.ts";
 import { readRuntimeFault } from "./runtime-fault.ts";
-import { adopt, submitAttempt } from "./submit-attempt.ts";
+import { claimedAttempt, submitAttempt } from "./submit-attempt.ts";
 import type { World } from "./world.ts";
 
 export interface AdvanceOptions {
@@ -202,7 +202,8 @@ async function look(
   for (const attempt of open) {
     const key = attemptPlace(task, attempt.number).folder;
     if (attempt.submitted === null && attempt.started === null) {
-      claimers.set(attempt.number, claimerOf(world, attempt, key));
+      const by = attempt.claim?.by;
+      claimers.set(attempt.number, by === undefined ? "elsewhere" : claimerOf(world, by, key));
       watchClaim(world, key, nowMonotonicMs);
     }
     const watch = world.memory.watches.get(key);
@@ -235,16 +236,6 @@ async function look(
   };
 }
 
-function claimerOf(world: World, attempt: AttemptRecords, key: string): Claimer {
-  const by = attempt.claim?.by;
-  if (by === undefined) return "elsewhere";
-  if (by.pid === world.self.pid && by.startTicks === world.self.startTicks && world.aliveHere(by) === "alive") {
-    if (world.memory.submitting.has(key)) return "alive";
-    return world.memory.unclear.has(key) ? "unclear" : "me";
-  }
-  return world.aliveHere(by);
-}
-
 function watchClaim(world: World, key: string, nowMonotonicMs: number): void {
   if (!world.memory.watches.has(key))
     world.memory.watches.set(key, {
@@ -269,7 +260,7 @@ async function perform(
     case "ask":
       return askScheduler(world, task, view, step.refs, round);
     case "find":
-      round.found.set(step.attempt, await adopt(world, attemptPlace(task, step.attempt)));
+      round.found.set(step.attempt, await adoptJob(world, claimedAttempt(attemptPlace(task, step.attempt))));
       return;
     case "read-checkpoint":
       round.reading = await world.readCheckpoint(task, spec.spec);

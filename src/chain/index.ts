@@ -2,6 +2,7 @@
 export { type AdvanceOptions, advance, advanceJob, withdraw } from "./advance.ts";
 export { type BeginOptions, type BeginResult, begunTasks, tasksTogether } from "./begin-tasks.ts";
 export { type GatherOptions, type GatherResult, gatherTask, type MissingAccount } from "./gather-task.ts";
+export { type Claimed, recordJob } from "./hand-in.ts";
 export { identitiesOf } from "./job-identity.ts";
 export { APPLICATION_FILE, type ApplicationRecord, localAttempts, markOf } from "./local-attempts.ts";
 export { type OpenOptions, openWorld } from "./open-world.ts";
@@ -61,13 +62,13 @@ export { type SubmitTestOptions, type SubmitTestResult, submitTest } from "./ope
 export { type SubmitterNow, submitterText } from "./operations/submitter-status.ts";
 export { isAtEnd, type WaitOptions, type WatchOptions, waitForJob, watchJob } from "./operations/watch-job.ts";
 export { ensureReserve, reservePath, withReserve } from "./reserve.ts";
-export { recordSubmitted } from "./submit-attempt.ts";
+export { claimedAttempt } from "./submit-attempt.ts";
 export {
+  claimedSubmitter,
   type Ensured,
   type EnsureOptions,
   endSubmitter,
   ensureSubmitter,
-  recordSubmitterJob,
   watchHeartbeats,
   withdrawSubmitters,
 } from "./submitters.ts";

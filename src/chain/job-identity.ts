@@ -11,7 +11,7 @@ import {
 } from "../core/index.ts";
 import { attemptPlace, type JobPlace, submitterPlace, type TaskPlace } from "../journal/index.ts";
 import type { JobIdentity } from "../schedulers/index.ts";
-import { scriptPath } from "./submit-attempt.ts";
+import { scriptPath } from "./hand-in.ts";
 import type { World } from "./world.ts";
 
 type Identities = ReadonlyMap<Ref, JobIdentity>;

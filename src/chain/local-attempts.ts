@@ -11,6 +11,7 @@ import {
   placeOfAttemptFolder,
   readAttempt,
   readRecord,
+  taskNumbers,
   taskPlace,
 } from "../journal/index.ts";
 import type { LocalAttempt } from "../schedulers/index.ts";
@@ -78,17 +79,14 @@ async function search(
   ref: Ref,
   { found, visited, own }: Search,
 ): Promise<AttemptPlace | null> {
-  const indices = ((await folder.list(join(job.folder, "tasks"))) ?? [])
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number)
-    .sort((a, b) => Number(b === own) - Number(a === own));
-  for (const index of indices) {
+  const indices = await taskNumbers(folder, job);
+  for (const index of [...indices].sort((a, b) => Number(b === own) - Number(a === own))) {
     const task = taskPlace(job, index);
     for (const number of (await attemptNumbers(folder, task)).reverse()) {
       const place = attemptPlace(task, number);
       if (visited.has(place.folder)) continue;
       const { submitted, started, settled } = await readAttempt(folder, place);
-      for (const of of [submitted, started]) if (of !== null) found.set(of.ref, place);
+      for (const record of [submitted, started]) if (record !== null) found.set(record.ref, place);
       if (settled !== null) visited.add(place.folder);
       if (found.has(ref)) return found.get(ref) ?? place;
     }

@@ -1,34 +1,22 @@
-/** Handing a claimed attempt to the scheduler, and finding it again when nobody knows whether that worked. */
-import { join } from "node:path";
-import {
-  type Claim,
-  hasNotBegun,
-  type JobSpec,
-  RECORD_VERSION,
-  type Ref,
-  refOf,
-  refsOf,
-  type SchedulerName,
-  type Submitted,
-  taskIndices,
-  type View,
-} from "../core/index.ts";
+/** What a claimed attempt is handed in with. */
+import { type Claim, hasNotBegun, type JobSpec, refOf, refsOf, taskIndices, type View } from "../core/index.ts";
 import {
   type AttemptPlace,
   attemptPlace,
-  createRecord,
   readEnvironment,
   readTask,
   type TaskPlace,
   taskPlace,
 } from "../journal/index.ts";
 import type { Submission } from "../schedulers/index.ts";
+import { type Claimed, handIn } from "./hand-in.ts";
 import { brokenNodes } from "./runtime-fault.ts";
 import type { World } from "./world.ts";
 
-/** Waits between submits of the same number after a clear refusal: 1 s, doubling to 5 min. */
-const REFUSAL_FIRST_MS = 1_000;
-const REFUSAL_MAX_MS = 300_000;
+/** The attempt as something that is handed in. */
+export function claimedAttempt({ folder, number }: AttemptPlace): Claimed {
+  return { folder, what: `attempt ${number}` };
+}
 
 export async function submitAttempt(
   world: World,
@@ -38,23 +26,16 @@ export async function submitAttempt(
   number: number,
 ): Promise<void> {
   const place = attemptPlace(task, number);
-  if (world.memory.submitting.has(place.folder)) return;
-  world.memory.submitting.add(place.folder);
-  try {
-    await hand(world, place, spec, view);
-  } finally {
-    world.memory.submitting.delete(place.folder);
-  }
+  await handIn(world, claimedAttempt(place), (script) => prepare(world, place, spec, view, script));
 }
 
-/** Of an attempt or a submitter: what its job was submitted with, and is known by. */
-export function scriptPath({ folder }: { readonly folder: string }): string {
-  return join(folder, "script.sh");
-}
-
-async function hand(world: World, place: AttemptPlace, spec: JobSpec, view: View): Promise<void> {
-  const accepted = world.memory.accepted.get(place.folder);
-  if (accepted !== undefined) return putOnFile(world, place, accepted);
+async function prepare(
+  world: World,
+  place: AttemptPlace,
+  spec: JobSpec,
+  view: View,
+  script: string,
+): Promise<Submission | null> {
   const lower = view.open.filter((a) => a.number < place.number && (a.claim !== null || a.started !== null));
   const unknown = lower.find((a) => refOf(a) === null && a.go?.what !== "withdrawn");
   if (unknown !== undefined) {
@@ -63,12 +44,11 @@ async function hand(world: World, place: AttemptPlace, spec: JobSpec, view: View
     const againAtMs = world.clock.monotonicMs() + 200;
     const error = `waits for the scheduler id of attempt ${unknown.number}`;
     world.memory.refusals.set(place.folder, { error, transient: true, count: before?.count ?? 0, againAtMs });
-    return;
+    return null;
   }
-  const script = scriptPath(place);
   await world.folder.replace(script, world.script(place, spec));
   const claim = view.open.find((a) => a.number === place.number)?.claim ?? null;
-  const answer = await world.scheduler.submit({
+  return {
     script,
     attemptFolder: place.folder,
     jobName: spec.name,
@@ -78,29 +58,7 @@ async function hand(world: World, place: AttemptPlace, spec: JobSpec, view: View
     ...(await beginning(world, place, spec, view)),
     notBeforeMs: notBefore(claim, spec, view, world.clock.nowMs()),
     environment: await readEnvironment(world.folder, place.task.job),
-  });
-  switch (answer.kind) {
-    case "accepted":
-      world.memory.refusals.delete(place.folder);
-      // Remembered first: a record that can't be written now must not make a second job of it.
-      world.memory.accepted.set(place.folder, answer);
-      return putOnFile(world, place, answer);
-    case "refused": {
-      const count = world.memory.refusals.get(place.folder)?.count ?? 0;
-      const againMs = Math.min(REFUSAL_MAX_MS, REFUSAL_FIRST_MS * 2 ** Math.min(count, 20));
-      refuse(world, place, answer.error, answer.transient, againMs);
-      return;
-    }
-    case "unclear":
-      world.log(`submit of attempt ${place.number} got no clear answer: ${answer.error}`);
-      world.memory.unclear.add(place.folder);
-      return;
-  }
-}
-
-async function putOnFile(world: World, place: AttemptPlace, job: Parameters<typeof recordSubmitted>[2]): Promise<void> {
-  await recordSubmitted(world, place, job, "claimer");
-  world.memory.accepted.delete(place.folder);
+  };
 }
 
 /** Never further away than the longest back-off: the clock may have been set back since, or been another machine's. */
@@ -140,43 +98,4 @@ async function avoidingBrokenNodes(world: World, place: AttemptPlace, spec: JobS
   if (broken.length === 0) return spec;
   const own = spec.slurm.exclude;
   return { ...spec, slurm: { ...spec.slurm, exclude: [...(own === null ? [] : [own]), ...broken].join(",") } };
-}
-
-function refuse(world: World, place: AttemptPlace, error: string, transient: boolean, againMs: number): void {
-  const count = (world.memory.refusals.get(place.folder)?.count ?? 0) + 1;
-  world.log(`attempt ${place.number} not submitted: ${error}`);
-  world.memory.refusals.set(place.folder, { error, transient, count, againAtMs: world.clock.monotonicMs() + againMs });
-}
-
-/** Looks for a job with the attempt's script and puts it on file. */
-export async function adopt(world: World, place: AttemptPlace): Promise<"none" | "unreachable" | "adopted"> {
-  const found = await world.scheduler.find(scriptPath(place));
-  if (found === "none" || found === "unreachable") return found;
-  await recordSubmitted(world, place, found, "adopted");
-  return "adopted";
-}
-
-/** Links `submitted`; the job itself or an adopter may have been first. */
-export async function recordSubmitted(
-  world: World,
-  place: AttemptPlace,
-  job: { readonly ref: Ref; readonly cluster: string | null; readonly id: string },
-  by: Submitted["by"],
-): Promise<void> {
-  const record: Submitted = {
-    version: RECORD_VERSION,
-    nonce: world.nonce(),
-    atMs: world.clock.nowMs(),
-    scheduler: schedulerOf(job.ref),
-    cluster: job.cluster,
-    id: job.id,
-    ref: job.ref,
-    by,
-  };
-  const { mine } = await createRecord(world.folder, join(place.folder, "submitted.json"), record);
-  if (mine) world.log(`attempt ${place.number} is ${job.ref}`);
-}
-
-function schedulerOf(ref: Ref): SchedulerName {
-  return ref.startsWith("slurm/") ? "slurm" : "local";
 }

@@ -10,7 +10,6 @@ import {
   RECORD_VERSION,
   type Ref,
   type Seen,
-  type Submitted,
   type SubmitterBasis,
   type SubmitterEnd,
   type SubmitterOptions,
@@ -31,9 +30,9 @@ import {
   stopsFor,
   submitterPlace,
 } from "../journal/index.ts";
+import { adoptJob, type Claimed, claimerOf, handIn } from "./hand-in.ts";
 import { stillOwn, submitterIdentities } from "./job-identity.ts";
 import { submitterScriptFor } from "./open-world.ts";
-import { scriptPath } from "./submit-attempt.ts";
 import type { World } from "./world.ts";
 
 export interface EnsureOptions {
@@ -56,9 +55,6 @@ export type Ensured =
 
 /** More steps than any call needs: a bug must not turn into a busy loop. */
 const MAX_STEPS = 1_000;
-/** Waits between submits after a clear refusal: 1 s, doubling to 5 min. */
-const REFUSAL_FIRST_MS = 1_000;
-const REFUSAL_MAX_MS = 300_000;
 
 /** Sees that a submitter lives or is queued, and makes the next one where none does. Idempotent: whoever is first wins. */
 export async function ensureSubmitter(world: World, job: JobPlace, options: EnsureOptions): Promise<Ensured> {
@@ -95,7 +91,7 @@ export async function ensureSubmitter(world: World, job: JobPlace, options: Ensu
         break;
       }
       case "find":
-        found.set(step.number, await adopt(world, submitterPlace(job, step.number)));
+        found.set(step.number, await adoptJob(world, claimedSubmitter(submitterPlace(job, step.number))));
         break;
       case "claim":
         await claim(world, submitterPlace(job, step.number), options.basis);
@@ -177,17 +173,9 @@ export function submitterJob(spec: JobSpec, options: SubmitterOptions): JobSpec 
   };
 }
 
-/** Links `submitted`; the job itself or an adopter may have been first. */
-export async function recordSubmitterJob(
-  world: World,
-  place: SubmitterPlace,
-  job: { readonly ref: Ref; readonly cluster: string | null; readonly id: string },
-  by: Submitted["by"],
-): Promise<void> {
-  const frame = { version: RECORD_VERSION, nonce: world.nonce(), atMs: world.clock.nowMs() };
-  const { ref, cluster, id } = job;
-  const record: Submitted = { ...frame, scheduler: "slurm", cluster, id, ref, by };
-  await createRecord(world.folder, join(place.folder, "submitted.json"), record);
+/** The submitter as something that is handed in. */
+export function claimedSubmitter({ folder, number }: SubmitterPlace): Claimed {
+  return { folder, what: `submitter ${number}` };
 }
 
 /** What is known of claims without a job, for the core. */
@@ -210,13 +198,6 @@ function claimsOf(world: World, job: JobPlace, submitters: readonly SubmitterRec
   return { claimers, claimWatchedMs, refused };
 }
 
-function claimerOf(world: World, by: NonNullable<SubmitterRecords["claim"]>["by"], folder: string): Claimer {
-  const lives = world.aliveHere(by);
-  if (by.pid !== world.self.pid || by.startTicks !== world.self.startTicks || lives !== "alive") return lives;
-  if (world.memory.submitting.has(folder)) return "alive";
-  return world.memory.unclear.has(folder) ? "unclear" : "me";
-}
-
 async function claim(world: World, place: SubmitterPlace, basis: SubmitterBasis): Promise<void> {
   await world.folder.makeFolder(place.folder);
   const frame = { version: RECORD_VERSION, nonce: world.nonce(), atMs: world.clock.nowMs() };
@@ -235,60 +216,21 @@ async function submit(
   me: number | null,
   submitters: readonly SubmitterRecords[],
 ): Promise<void> {
-  const { memory } = world;
-  if (memory.submitting.has(place.folder) || spec.submitter === undefined) return;
-  memory.submitting.add(place.folder);
-  try {
-    const accepted = memory.accepted.get(place.folder);
-    if (accepted !== undefined) return await putOnFile(world, place, accepted);
-    const script = scriptPath(place);
+  const { submitter } = spec;
+  if (submitter === undefined) return;
+  await handIn(world, claimedSubmitter(place), async (script) => {
     await world.folder.replace(script, submitterScriptFor(place, spec));
     // One at a time by the queue, too: a successor waits for the end of who hands over to it.
     const own = submitters.find(({ number }) => number === me);
     const after = own === undefined ? null : submitterRef(own);
-    const answer = await world.scheduler.submit({
+    return {
       script,
       attemptFolder: place.folder,
       jobName: submitterName(spec),
-      spec: submitterJob(spec, spec.submitter),
+      spec: submitterJob(spec, submitter),
       after: after === null ? [] : [after],
       notBeforeMs: null,
       environment: await readEnvironment(world.folder, place.job),
-    });
-    if (answer.kind === "accepted") {
-      memory.refusals.delete(place.folder);
-      // Remembered first: a record that can't be written now must not make a second job of it.
-      memory.accepted.set(place.folder, answer);
-      return await putOnFile(world, place, answer);
-    }
-    world.log(`submitter ${place.number} not submitted: ${answer.error}`);
-    if (answer.kind === "unclear") {
-      memory.unclear.add(place.folder);
-      return;
-    }
-    const { error, transient } = answer;
-    const count = (memory.refusals.get(place.folder)?.count ?? 0) + 1;
-    const againMs = Math.min(REFUSAL_MAX_MS, REFUSAL_FIRST_MS * 2 ** Math.min(count - 1, 20));
-    memory.refusals.set(place.folder, { error, transient, count, againAtMs: world.clock.monotonicMs() + againMs });
-  } finally {
-    memory.submitting.delete(place.folder);
-  }
-}
-
-async function putOnFile(
-  world: World,
-  place: SubmitterPlace,
-  job: Parameters<typeof recordSubmitterJob>[2],
-): Promise<void> {
-  await recordSubmitterJob(world, place, job, "claimer");
-  world.memory.accepted.delete(place.folder);
-  world.log(`submitter ${place.number} is ${job.ref}`);
-}
-
-/** Looks for a job with the submitter's script and puts it on file. */
-async function adopt(world: World, place: SubmitterPlace): Promise<"none" | "unreachable" | "adopted"> {
-  const found = await world.scheduler.find(scriptPath(place));
-  if (found === "none" || found === "unreachable") return found;
-  await recordSubmitterJob(world, place, found, "adopted");
-  return "adopted";
+    };
+  });
 }

@@ -3,7 +3,7 @@
 export { type AccountTotals, accountConflicts, accountTotals } from "./account.ts";
 export { type AllocationHere, allocationEndText, isWorthStarting, limitWithin } from "./allocation-bound.ts";
 export { EMPTY_CARRY } from "./decision.ts";
-export { definedVariables } from "./environment.ts";
+export { definedVariables, isOfAnAttempt, OF_AN_ATTEMPT } from "./environment.ts";
 export { hasNotBegun, waitsAsWished } from "./first-run.ts";
 export {
   formatJobId,

@@ -24,6 +24,7 @@ export {
   stopsFor,
   stopsOfTask,
   type TaskState,
+  taskNumbers,
 } from "./journal.ts";
 export {
   type AttemptPlace,

@@ -54,6 +54,15 @@ async function readFromTop(folder: Folder, task: TaskPlace, numbers: readonly nu
   return { settled: null, open: open.reverse() };
 }
 
+/** Indices of the tasks that have a folder: those that somebody has begun to claim. */
+export async function taskNumbers(folder: Folder, job: JobPlace): Promise<readonly number[]> {
+  const names = (await folder.list(`${job.folder}/tasks`)) ?? [];
+  return names
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .sort((a, b) => a - b);
+}
+
 /** Numbers of all attempts of a task, ascending. Foreign files are passed over. */
 export async function attemptNumbers(folder: Folder, task: TaskPlace): Promise<number[]> {
   return numbersOf((await folder.list(`${task.folder}/attempts`)) ?? []);
@@ -188,15 +197,9 @@ async function stopNumbers(folder: Folder, jobFolder: string): Promise<number[]>
     .sort((a, b) => a - b);
 }
 
-/** Puts a stop on file under the next free number. Returns that number. */
-export async function createStop(folder: Folder, job: JobPlace, stop: Stop): Promise<number> {
-  const stops = `${job.folder}/stops`;
-  await folder.makeFolder(stops);
-  for (;;) {
-    const number = ((await stopNumbers(folder, job.folder)).at(-1) ?? 0) + 1;
-    const { mine } = await createRecord(folder, `${stops}/${padded(number)}.json`, stop);
-    if (mine) return number;
-  }
+/** Puts a stop on file under the next free number. */
+export async function createStop(folder: Folder, job: JobPlace, stop: Stop): Promise<void> {
+  await linkStop(folder, job, () => stop);
 }
 
 /**
@@ -208,12 +211,20 @@ export async function createStopAfter(
   job: JobPlace,
   make: (before: readonly OwnStop[]) => Stop | null | Promise<Stop | null>,
 ): Promise<Stop | null> {
+  return linkStop(folder, job, async () => make(await readOwnStops(folder, job)));
+}
+
+async function linkStop(
+  folder: Folder,
+  job: JobPlace,
+  make: () => Stop | null | Promise<Stop | null>,
+): Promise<Stop | null> {
   const stops = `${job.folder}/stops`;
   await folder.makeFolder(stops);
   for (;;) {
     const number = ((await stopNumbers(folder, job.folder)).at(-1) ?? 0) + 1;
-    // Read after the number: of those below it none can be missing, and one that has it makes the link fail.
-    const stop = await make(await readOwnStops(folder, job));
+    // Made after the number: of those below it none can be missing, and one that has it makes the link fail.
+    const stop = await make();
     if (stop === null) return null;
     const { mine } = await createRecord(folder, `${stops}/${padded(number)}.json`, stop);
     if (mine) return stop;

@@ -4,7 +4,7 @@
  * the window, and testifies. Whatever it loses on the way, it leaves without having started anything.
  */
 import { join } from "node:path";
-import { advance, recordSubmitted, withdraw } from "../chain/index.ts";
+import { advance, claimedAttempt, recordJob, withdraw } from "../chain/index.ts";
 import {
   type Claim,
   EMPTY_CARRY,
@@ -120,7 +120,7 @@ async function becomeBody(
   };
   const { mine, record } = await createRecord(world.folder, join(place.folder, "started.json"), started);
   if (!mine) return leave(ports, `already begun by pid ${record.body.pid} on ${record.body.host}`);
-  if (before.submitted === null) await recordSubmitted(world, place, allocation, "job");
+  if (before.submitted === null) await recordJob(world, claimedAttempt(place), allocation, "job");
   return { kind: "body", started };
 }
 

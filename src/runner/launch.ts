@@ -1,5 +1,5 @@
 /** From the specification to what is started: argument vector and environment of the application. */
-import { type Command, type JobSpec, quoteShell } from "../core/index.ts";
+import { type Command, definedVariables, isOfAnAttempt, type JobSpec, quoteShell } from "../core/index.ts";
 import { type JobPlace, scriptCopy } from "../journal/index.ts";
 import { MARK, MARK_JOB } from "../schedulers/index.ts";
 import { environmentOutsideAllocation } from "../slurm/index.ts";
@@ -41,9 +41,8 @@ export function launchEnvironment(
 ): Readonly<Record<string, string>> {
   const given = whereItIs(base, spec);
   // sbatch hands all of this on to a job of its own: beside the mark stands the job that the mark is good for.
-  const all = { ...without(given), ...spec.env, ...contract, [MARK]: mark, [MARK_JOB]: given.SLURM_JOB_ID ?? "" };
-  // Never name by name into an object: a variable may be called __proto__.
-  return Object.fromEntries(Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined));
+  const marks = { [MARK]: mark, [MARK_JOB]: given.SLURM_JOB_ID ?? "" };
+  return definedVariables({ ...without(given), ...spec.env, ...contract, ...marks });
 }
 
 /** Saved in one allocation, and the chain goes on in another one or in none: `srun` would ask for a job that is over. */
@@ -56,8 +55,5 @@ function whereItIs(base: Environment, { scheduler, allocationId }: JobSpec): Env
 
 /** Facts of another attempt: an application that submits a job must not hand on its own. */
 function without(base: Environment): Environment {
-  return Object.fromEntries(Object.entries(base).filter(([name]) => !OF_AN_ATTEMPT.test(name)));
+  return definedVariables(base, (name) => !isOfAnAttempt(name));
 }
-
-const OF_AN_ATTEMPT =
-  /^STINT_(LOCAL_.*|MARK|MARK_JOB|JOB_ID|JOB_FOLDER|TASK_ID|TASK_INDEX|TASK_COUNT|ATTEMPT|DEADLINE|RESUME)$/;

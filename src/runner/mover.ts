@@ -49,13 +49,11 @@ export async function restSubmitters({ world, place, spec }: Mover, outcome: Out
 
 /** While the application runs: its submitter's heartbeat is watched in the folder, and one that is gone is replaced. */
 export async function watchOverSubmitter(mover: Mover, keeping: { readonly over: boolean }): Promise<void> {
-  const { world, place, spec } = mover;
-  const { job } = place.task;
+  const { world, spec } = mover;
   const freshMs = submitterFreshMs(spec.timing);
   while (!keeping.over) {
     try {
-      const silentMs = await watchHeartbeats(world, job, await readSubmitters(world.folder, job));
-      const isFresh = [...silentMs.values()].some((ms) => ms < freshMs);
+      const isFresh = await isAnyFresh(mover);
       // The first look only begins the watch. What is queued, or silent and alive, is asked for, and so seldom.
       await world.clock.sleep(isFresh ? submitterBeatMs(spec.timing) : freshMs);
       if (keeping.over || isFresh) continue;
@@ -69,14 +67,20 @@ export async function watchOverSubmitter(mover: Mover, keeping: { readonly over:
 }
 
 /** Nothing is asked for so long, unless a heartbeat begins to be seen. */
-async function pauseUnlessOver({ world, place, spec }: Mover, keeping: { readonly over: boolean }, ms: number) {
+async function pauseUnlessOver(mover: Mover, keeping: { readonly over: boolean }, ms: number): Promise<void> {
+  const { world, spec } = mover;
   const endAtMs = world.clock.monotonicMs() + ms;
-  const { job } = place.task;
   while (!keeping.over && world.clock.monotonicMs() < endAtMs) {
     await world.clock.sleep(submitterBeatMs(spec.timing));
-    const silentMs = await watchHeartbeats(world, job, await readSubmitters(world.folder, job));
-    if ([...silentMs.values()].some((each) => each < submitterFreshMs(spec.timing))) return;
+    if (await isAnyFresh(mover)) return;
   }
+}
+
+/** Whether the heartbeat of some submitter is seen to grow. */
+async function isAnyFresh({ world, place, spec }: Mover): Promise<boolean> {
+  const { job } = place.task;
+  const silentMs = await watchHeartbeats(world, job, await readSubmitters(world.folder, job));
+  return [...silentMs.values()].some((ms) => ms < submitterFreshMs(spec.timing));
 }
 
 /** What a person must know where nodes may not submit: this mode cannot work there. */

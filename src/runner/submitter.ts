@@ -8,10 +8,11 @@ import {
   advance,
   advanceJob,
   begunTasks,
+  claimedSubmitter,
   endSubmitter,
   ensureSubmitter,
   identitiesOf,
-  recordSubmitterJob,
+  recordJob,
   tasksTogether,
   type World,
   withdrawSubmitters,
@@ -94,7 +95,7 @@ async function begin({ world, place, allocation }: SubmitterPorts): Promise<"beg
   };
   const { mine } = await createRecord(world.folder, join(place.folder, "started.json"), record);
   if (!mine) return "twin";
-  if (submitted === null) await recordSubmitterJob(world, place, allocation, "job");
+  if (submitted === null) await recordJob(world, claimedSubmitter(place), allocation, "job");
   return "begun";
 }
 

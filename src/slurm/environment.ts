@@ -1,4 +1,4 @@
-import { definedVariables } from "../core/index.ts";
+import { definedVariables, OF_AN_ATTEMPT } from "../core/index.ts";
 
 /**
  * The environment for a job of its own: without what Slurm, an MPI launcher or a runner put there for the job that this
@@ -7,7 +7,10 @@ import { definedVariables } from "../core/index.ts";
 export function environmentOutsideJob(
   environment: Readonly<Record<string, string | undefined>>,
 ): Readonly<Record<string, string>> {
-  return definedVariables(environment, (name) => name === "SLURM_CONF" || !OF_A_JOB.test(name));
+  return definedVariables(
+    environment,
+    (name) => name === "SLURM_CONF" || !(OF_A_JOB.test(name) || OF_AN_ATTEMPT.includes(name)),
+  );
 }
 
 /**
@@ -22,5 +25,4 @@ export function environmentOutsideAllocation(
 
 const OF_AN_ALLOCATION = /^(SLURM_|SLURMD_|PMI_|PMI\d|PMIX_)/;
 
-const OF_A_JOB =
-  /^(SLURM_|SLURMD_|SBATCH_|SQUEUE_|SACCT_|SCANCEL_|SALLOC_|SRUN_|PMI_|PMI\d|PMIX_|STINT_(MARK|MARK_JOB|JOB_ID|JOB_FOLDER|TASK_ID|TASK_INDEX|TASK_COUNT|ATTEMPT|DEADLINE|RESUME)$)/;
+const OF_A_JOB = /^(SLURM_|SLURMD_|SBATCH_|SQUEUE_|SACCT_|SCANCEL_|SALLOC_|SRUN_|PMI_|PMI\d|PMIX_)/;

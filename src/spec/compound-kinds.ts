@@ -1,6 +1,6 @@
 /** The kinds of values with an inner structure: command, lists, environment, progress. */
 import type { Command, ProgressRule } from "../core/index.ts";
-import { parseArray, splitWords } from "../core/index.ts";
+import { OF_AN_ATTEMPT, parseArray, splitWords } from "../core/index.ts";
 import { type Answer, fine, type Kind, type Raw, scalar, TEXT, TEXT_OR_NUMBER, wrong } from "./kind.ts";
 import { refusedSbatchArgument } from "./sbatch-options.ts";
 
@@ -128,10 +128,7 @@ const TAKEN_CODES = new Map([
 const SET_BY_RUNNER = new Map([
   ["CKPT_PATH", "set checkpoint.path (--checkpoint)"],
   ["MAX_ITER", "set total (--total)"],
-  ...[
-    ...["JOB_ID", "JOB_FOLDER", "TASK_ID", "TASK_INDEX", "TASK_COUNT", "ATTEMPT", "DEADLINE", "RESUME"],
-    ...["MARK", "MARK_JOB"],
-  ].map((name): [string, string] => [`STINT_${name}`, "it cannot be chosen"]),
+  ...OF_AN_ATTEMPT.map((name): [string, string] => [name, "it cannot be chosen"]),
 ]);
 
 function readWords(raw: Raw): Answer<readonly string[]> {

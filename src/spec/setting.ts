@@ -1,5 +1,5 @@
 /** One setting of a job: the single source for its flags, YAML key, environment names, schema, help and default. */
-import type { SchedulerName } from "../core/index.ts";
+import { OF_AN_ATTEMPT, type SchedulerName } from "../core/index.ts";
 import type { Kind } from "./kind.ts";
 
 export interface Setting<T> {
@@ -58,16 +58,7 @@ export function stintName(of: Setting<unknown>): string | null {
 
 /** What a runner exports, and what belongs to the installation: never settings of a job. */
 export const NEVER_SETTINGS: readonly string[] = [
-  "STINT_JOB_ID",
-  "STINT_JOB_FOLDER",
-  "STINT_TASK_ID",
-  "STINT_TASK_INDEX",
-  "STINT_TASK_COUNT",
-  "STINT_ATTEMPT",
-  "STINT_DEADLINE",
-  "STINT_RESUME",
-  "STINT_MARK",
-  "STINT_MARK_JOB",
+  ...OF_AN_ATTEMPT,
   "STINT_DIR",
   "STINT_SITE",
   "STINT_DEBUG",

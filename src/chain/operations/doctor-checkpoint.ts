@@ -1,6 +1,6 @@
 /** Whether a job's checkpoint can be saved: the folder, the room, and the user's quota. */
 import { spaceFor } from "../../checkpoint/index.ts";
-import { formatBytes, type JobSpec } from "../../core/index.ts";
+import { definedVariables, formatBytes, type JobSpec } from "../../core/index.ts";
 import { findProgram, parseQuota, type Quota } from "../../host/index.ts";
 import { loadSlurm } from "../../schedulers/index.ts";
 import { type Finding, ok, problem, warning } from "./finding.ts";
@@ -32,9 +32,7 @@ const ANSWER_MS = 5_000;
 async function quotaFindings({ environment }: Where): Promise<readonly Finding[]> {
   if (findProgram("quota", environment.PATH ?? "") === null) return [];
   const { runCommand } = await loadSlurm();
-  const env: Record<string, string> = {};
-  for (const [name, value] of Object.entries({ ...environment, LC_ALL: "C" }))
-    if (value !== undefined) env[name] = value;
+  const env = definedVariables({ ...environment, LC_ALL: "C" });
   // Exit status 1 says that a quota is exceeded.
   const ran = await runCommand("quota", ["-w", "-p"], { env, cwd: "/", timeoutMs: ANSWER_MS });
   return ran.kind === "ended" ? parseQuota(ran.stdout).flatMap(quotaFinding) : [];

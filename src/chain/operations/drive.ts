@@ -2,8 +2,9 @@
 import { type Outcome, type Ref, refOf } from "../../core/index.ts";
 import { attemptPlace, readTask, type TaskPlace } from "../../journal/index.ts";
 import { advance } from "../advance.ts";
+import { adoptJob } from "../hand-in.ts";
 import { identitiesOf } from "../job-identity.ts";
-import { adopt } from "../submit-attempt.ts";
+import { claimedAttempt } from "../submit-attempt.ts";
 import type { World } from "../world.ts";
 
 export interface DriveOptions {
@@ -72,7 +73,8 @@ export async function handOver(world: World, task: TaskPlace): Promise<"known" |
   const { open } = await readTask(world.folder, task);
   if (open.some((a) => a.go?.what !== "withdrawn" && refOf(a) !== null)) return "known";
   const claimed = open.find((a) => a.go === null && a.claim !== null);
-  const found = claimed === undefined ? "none" : await adopt(world, attemptPlace(task, claimed.number));
+  const found =
+    claimed === undefined ? "none" : await adoptJob(world, claimedAttempt(attemptPlace(task, claimed.number)));
   return found === "adopted" ? "known" : found;
 }
 

@@ -1,6 +1,6 @@
 /** The environment that is saved at submit and that every attempt starts from. */
 
-import { definedVariables, type SchedulerName } from "../../core/index.ts";
+import { definedVariables, isOfAnAttempt, type SchedulerName } from "../../core/index.ts";
 import { environmentOutsideJob } from "../../slurm/index.ts";
 
 /**
@@ -12,8 +12,8 @@ export function environmentForJob(
   scheduler: SchedulerName,
 ): Readonly<Record<string, string>> {
   const outside = scheduler === "slurm" ? environmentOutsideJob(environment) : environment;
-  return definedVariables(outside, (name) => !OF_AN_ATTEMPT.test(name));
+  return definedVariables(outside, (name) => !isOfAnAttempt(name) && !OF_THE_RUNTIME.includes(name));
 }
 
-const OF_AN_ATTEMPT =
-  /^STINT_(LOCAL_.*|MARK|MARK_JOB|JOB_ID|JOB_FOLDER|TASK_ID|TASK_INDEX|TASK_COUNT|ATTEMPT|DEADLINE|RESUME|RUNNER|DEBUG)$/;
+/** Of this installation and this command. */
+const OF_THE_RUNTIME: readonly string[] = ["STINT_RUNNER", "STINT_DEBUG"];

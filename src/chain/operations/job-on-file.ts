@@ -35,6 +35,7 @@ import {
   stopsFor,
   type TaskPlace,
   type TaskState,
+  taskNumbers,
   taskPlace,
 } from "../../journal/index.ts";
 
@@ -233,8 +234,8 @@ async function revisionOrLoss(folder: Folder, place: JobPlace): ReturnType<typeo
 }
 
 async function hasAttempts(folder: Folder, place: JobPlace): Promise<boolean> {
-  for (const index of (await folder.list(join(place.folder, "tasks"))) ?? [])
-    if (/^\d+$/.test(index) && (await attemptNumbers(folder, taskPlace(place, Number(index)))).length > 0) return true;
+  for (const index of await taskNumbers(folder, place))
+    if ((await attemptNumbers(folder, taskPlace(place, index))).length > 0) return true;
   return false;
 }
 

@@ -53,23 +53,16 @@ export function successorHandOvers(place: JobPlace, spec: JobSpec): readonly (re
 
 function handOver(place: JobPlace, spec: JobSpec, number: number): readonly string[] {
   const { folder, task } = attemptPlace(firstTask(place, spec), number);
-  const { name: jobName, slurm, limitMs, untilFirstRun } = spec;
   // Successors are queued when the first one runs.
-  const wishes = number === 1 ? untilFirstRun : undefined;
+  const wishes = number === 1 ? spec.untilFirstRun : undefined;
   const beginAtMs = wishes?.beginAtMs ?? null;
-  const words = sbatchArguments({
-    script: join(folder, "script.sh"),
-    attemptFolder: folder,
-    jobName,
+  return sbatchOf(folder, spec.name, spec, {
     arrayIndex: spec.tasks?.kind === "array" ? task.index : null,
-    slurm,
-    limitMs,
     delayMs: beginAtMs === null ? null : beginAtMs - realClock.nowMs(),
     dependency: wishes?.dependency ?? null,
     hold: wishes?.hold === true,
     after: Array.from({ length: number - 1 }, (_, index) => `JOB${index + 1}`),
   });
-  return ["sbatch", ...words];
 }
 
 function firstTask(place: JobPlace, spec: JobSpec): TaskPlace {
@@ -91,20 +84,16 @@ export function firstSubmitter(
   return { handOver, script: submitterScriptFor(submitter, spec) };
 }
 
-function sbatchOf(folder: string, jobName: string, { slurm, limitMs }: JobSpec): readonly string[] {
-  const script = join(folder, "script.sh");
-  const job = {
-    script,
-    attemptFolder: folder,
-    jobName,
-    slurm,
-    limitMs,
-    delayMs: null,
-    dependency: null,
-    hold: false,
-    after: [],
-  };
-  return ["sbatch", ...sbatchArguments(job)];
+/** `beginning`: when it may begin; default: at once. */
+function sbatchOf(
+  folder: string,
+  jobName: string,
+  { slurm, limitMs }: JobSpec,
+  beginning: Partial<Parameters<typeof sbatchArguments>[0]> = {},
+): readonly string[] {
+  const job = { script: join(folder, "script.sh"), attemptFolder: folder, jobName, slurm, limitMs };
+  const atOnce = { delayMs: null, dependency: null, hold: false, after: [] };
+  return ["sbatch", ...sbatchArguments({ ...job, ...atOnce, ...beginning })];
 }
 
 function debugLog(line: string): void {
