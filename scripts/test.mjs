@@ -1,7 +1,7 @@
-// Runs the tests: unit, then process, then cluster where a Slurm can be had. `--full` asks for the long rounds; every other
+// Runs the tests: unit, then process, and beside it cluster where a Slurm can be had: those tests mostly wait for it. `--full` asks for the long rounds; every other
 // argument goes to vitest (`npm test -- src/core`). The last line is always `N passed, N failed`.
-import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { spawn, spawnSync } from "node:child_process";
+import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { filesBelow, ROOT } from "./project.mjs";
@@ -14,13 +14,17 @@ const args = process.argv.slice(2).filter((arg) => arg !== "--full");
 const environment = { ...process.env, ...(process.argv.includes("--full") ? { STINT_FULL: "1" } : {}) };
 const total = { passed: 0, failed: 0, skipped: [] };
 
-run("unit", environment);
-run("process", environment);
-runCluster();
+await run("unit", environment);
+const cluster = runCluster();
+await run("process", environment);
+await cluster;
 report();
 
-/** One vitest project. Whatever goes wrong without a failed test counts as one failure. */
-function run(project, env) {
+/**
+ * One vitest project. Whatever goes wrong without a failed test counts as one failure. `later`: what it prints is shown when it has
+ * ended, and not between the lines of another one.
+ */
+async function run(project, env, later = false) {
   const folder = mkdtempSync(join(tmpdir(), "stint-test-"));
   const countsFile = join(folder, "counts.json");
   try {
@@ -33,12 +37,19 @@ function run(project, env) {
       `--reporter=${join(ROOT, "scripts/count-reporter.mjs")}`,
       ...args,
     ];
-    console.log(`\ntest: ${project}`);
-    const { status, signal } = spawnSync(process.execPath, command, {
+    const shown = join(folder, "shown.txt");
+    const out = later ? openSync(shown, "a") : "inherit";
+    if (!later) console.log(`\ntest: ${project}`);
+    const child = spawn(process.execPath, command, {
       cwd: ROOT,
       env: { ...env, STINT_TEST_COUNTS: countsFile },
-      stdio: "inherit",
+      stdio: ["inherit", out, out],
     });
+    const [status, signal] = await new Promise((resolve) => child.on("close", (...how) => resolve(how)));
+    if (later) {
+      closeSync(out);
+      console.log(`\ntest: ${project}\n${readFileSync(shown, "utf8")}`);
+    }
     const counts = existsSync(countsFile)
       ? JSON.parse(readFileSync(countsFile, "utf8"))
       : { passed: 0, failed: 0, skipped: [] };
@@ -51,7 +62,7 @@ function run(project, env) {
   }
 }
 
-function runCluster() {
+async function runCluster() {
   if (environment.STINT_FULL === undefined)
     console.log(
       "\ntest: long cluster tests (submitter, attached, children, status and doctor, rare ends, outages, refusals, names) left out: give --full",
@@ -63,7 +74,7 @@ function runCluster() {
     return;
   }
   if (environment.STINT_TEST_SLURM_CONF !== undefined) {
-    run("cluster", environment);
+    await run("cluster", environment, true);
     return;
   }
   const mine = !isUp();
@@ -77,7 +88,7 @@ function runCluster() {
       env,
       stdio: ["ignore", "ignore", "inherit"],
     });
-    if (status === 0) run("cluster", env);
+    if (status === 0) await run("cluster", env, true);
     else fail(`test/cluster/up.sh ended with ${status}`);
   } finally {
     if (mine) spawnSync("bash", ["test/cluster/down.sh"], { cwd: ROOT, env, stdio: ["ignore", "ignore", "inherit"] });

@@ -3,7 +3,7 @@ import { runTasks, type TasksResult } from "./tasks-run.ts";
 
 /** Printed with every failure; `STINT_SEED` replays one. */
 const SEED = Number(process.env.STINT_SEED ?? Math.floor(Math.random() * 1e9));
-const ROUNDS = process.env.STINT_FULL === "1" ? 2_000 : 60;
+const ROUNDS = process.env.STINT_FULL === "1" ? 2_000 : 40;
 
 function say(seed: number, { log }: TasksResult): string {
   return `seed ${seed}\n${log.slice(-80).join("\n")}`;
