@@ -85,23 +85,14 @@ export async function waitForTurn(
         }
       }
       if (waiting !== null) {
-        const still: Earlier[] = [];
-        for (const one of waiting) {
-          const decision = reads ? await goingOn(folder, one) : null;
-          // Queued before it was decided to try again later: that time is not taken from its limit.
-          if (decision?.kind === "retry")
-            beginMs = Math.max(beginMs, realClock.monotonicMs() + decision.notBeforeMs - realClock.nowMs());
-          if (decision !== null) continue;
-          if (await isLiving(folder, one, reads)) still.push(one);
-          else if (!reads) {
-            // Gone; what was decided about it is read before anything starts.
-            still.push(one);
-            readMs = Number.NEGATIVE_INFINITY;
-          }
-        }
-        waiting = still;
-        if (still.length <= 1) onNext();
-        if (still.length === 0 && realClock.monotonicMs() >= beginMs) return "turn";
+        const look = await lookAtEarlier(folder, waiting, reads);
+        waiting = look.still;
+        // Queued before it was decided to try again later: that time is not taken from its limit.
+        if (look.notBeforeMs !== null)
+          beginMs = Math.max(beginMs, realClock.monotonicMs() + look.notBeforeMs - realClock.nowMs());
+        if (look.readAtOnce) readMs = Number.NEGATIVE_INFINITY;
+        if (waiting.length <= 1) onNext();
+        if (waiting.length === 0 && realClock.monotonicMs() >= beginMs) return "turn";
       }
       const restMs = waiting?.length === 0 ? beginMs - realClock.monotonicMs() : LOOK_MS;
       const wake = hint === undefined ? asked.signal : AbortSignal.any([asked.signal, hint]);
@@ -111,6 +102,33 @@ export async function waitForTurn(
   } finally {
     hints?.close();
   }
+}
+
+interface Look {
+  /** Those that must still be waited for. */
+  readonly still: readonly Earlier[];
+  /** The end of a back-off that was decided about one of the others, in epoch ms; null: none was. */
+  readonly notBeforeMs: number | null;
+  /** One is gone, and what was decided about it has not been read. */
+  readonly readAtOnce: boolean;
+}
+
+async function lookAtEarlier(folder: Folder, waiting: readonly Earlier[], reads: boolean): Promise<Look> {
+  const still: Earlier[] = [];
+  let notBeforeMs: number | null = null;
+  let readAtOnce = false;
+  for (const one of waiting) {
+    const decision = reads ? await goingOn(folder, one) : null;
+    if (decision?.kind === "retry") notBeforeMs = Math.max(notBeforeMs ?? 0, decision.notBeforeMs);
+    if (decision !== null) continue;
+    if (await isLiving(folder, one, reads)) still.push(one);
+    else if (!reads) {
+      // Gone; what was decided about it is read before anything starts.
+      still.push(one);
+      readAtOnce = true;
+    }
+  }
+  return { still, notBeforeMs, readAtOnce };
 }
 
 interface Earlier {
