@@ -16,7 +16,8 @@ import {
   type TaskPlace,
   writeAccounting,
 } from "../journal/index.ts";
-import type { AccountAnswer } from "../schedulers/index.ts";
+import type { AccountAnswer, AccountOptions } from "../schedulers/index.ts";
+import { identitiesOf } from "./job-identity.ts";
 import type { World } from "./world.ts";
 
 export interface GatherOptions {
@@ -55,7 +56,14 @@ export async function gatherTask(
   const answers = await askFor(
     world,
     wanted.flatMap(({ records }) => refsOf(records)),
-    options.withinMs,
+    {
+      withinMs: options.withinMs,
+      // Job numbers are given away again after years or a reset, and accounting then shows the old job beside the new one.
+      identities: identitiesOf(
+        task,
+        wanted.map(({ records }) => records),
+      ),
+    },
   );
   const gathered: number[] = [];
   const missing: MissingAccount[] = [];
@@ -94,10 +102,10 @@ async function withoutAccount(
 async function askFor(
   { scheduler }: Pick<World, "scheduler">,
   refs: readonly Ref[],
-  withinMs: number | undefined,
+  options: AccountOptions,
 ): Promise<ReadonlyMap<Ref, AccountAnswer>> {
   try {
-    return await scheduler.account(refs, withinMs);
+    return await scheduler.account(refs, options);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     return new Map(refs.map((ref) => [ref, { kind: "unreachable", error: why }]));
@@ -111,20 +119,10 @@ function together(records: AttemptRecords, answers: ReadonlyMap<Ref, AccountAnsw
     const open = all.find((answer) => answer.kind === kind);
     if (open !== undefined) return open;
   }
-  const rows = all
-    .flatMap((answer) => (answer.kind === "final" ? answer.rows : []))
-    .filter((row) => isOf(records, row));
+  const rows = all.flatMap((answer) => (answer.kind === "final" ? answer.rows : []));
   if (rows.length > 0) return { kind: "final", rows };
   return all.find((answer) => answer.kind === "none") ?? { kind: "pending", why: "no row of it yet" };
 }
-
-/** Job numbers are given away again after years or a reset, and accounting then shows the old job beside the new one. */
-function isOf({ claim }: AttemptRecords, { submitAtMs }: AccountRow): boolean {
-  return claim === null || submitAtMs === null || submitAtMs > claim.atMs - DAY_MS;
-}
-
-/** Far more than the clocks of two machines differ. */
-const DAY_MS = 86_400_000;
 
 async function put(
   { folder, scheduler, clock }: Pick<World, "folder" | "scheduler" | "clock">,

@@ -30,8 +30,9 @@ export function settledIdentity(
 ): Identities {
   const { ref, startedAtMs } = settled.record.evidence;
   if (ref === null) return new Map();
+  const submittedUntilMs = startedAtMs ?? settled.record.atMs;
   const script = scriptPath(attemptPlace(task, settled.number));
-  return new Map([[ref, { script, submittedAtMs: startedAtMs ?? settled.record.atMs }]]);
+  return new Map([[ref, { script, submittedFromMs: null, submittedUntilMs }]]);
 }
 
 /** The same of submitters. */
@@ -55,7 +56,8 @@ function identities(
   { submitted, claim }: { readonly submitted: Submitted | null; readonly claim: Claim | SubmitterClaim | null },
   refs: readonly Ref[],
 ): readonly (readonly [Ref, JobIdentity])[] {
-  const submittedAtMs = submitted?.atMs ?? claim?.atMs;
-  if (submittedAtMs === undefined) return [];
-  return refs.map((ref) => [ref, { script: scriptPath({ folder }), submittedAtMs }]);
+  const submittedUntilMs = submitted?.atMs ?? claim?.atMs;
+  if (submittedUntilMs === undefined) return [];
+  const identity = { script: scriptPath({ folder }), submittedFromMs: claim?.atMs ?? null, submittedUntilMs };
+  return refs.map((ref) => [ref, identity]);
 }

@@ -29,4 +29,13 @@ export {
   runnerEnvironment,
   writeLocalRecord,
 } from "./local/index.ts";
-export type { AccountAnswer, Allocation, JobIdentity, Scheduler, Seen, Submission, SubmitAnswer } from "./scheduler.ts";
+export type {
+  AccountAnswer,
+  AccountOptions,
+  Allocation,
+  JobIdentity,
+  Scheduler,
+  Seen,
+  Submission,
+  SubmitAnswer,
+} from "./scheduler.ts";

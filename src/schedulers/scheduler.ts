@@ -55,7 +55,17 @@ export type AccountAnswer =
 export interface JobIdentity {
   /** Absolute path of the script it was submitted with. */
   readonly script: string;
-  readonly submittedAtMs: number;
+  /** When it was claimed: it was not submitted before. null: not known. */
+  readonly submittedFromMs: number | null;
+  /** When it was known to be submitted, which may be long after its submit: a job may be the first to say so, when it starts. */
+  readonly submittedUntilMs: number;
+}
+
+export interface AccountOptions {
+  /** Given up after this, in ms, as unreachable. Default: the scheduler's own patience. */
+  readonly withinMs?: number | undefined;
+  /** Of a job in it nothing is said that is about another one with its number. */
+  readonly identities?: ReadonlyMap<Ref, JobIdentity>;
 }
 
 export interface Scheduler {
@@ -70,11 +80,8 @@ export interface Scheduler {
    * another one with its number.
    */
   observe(refs: readonly Ref[], identities?: ReadonlyMap<Ref, JobIdentity>): Promise<ReadonlyMap<Ref, Seen>>;
-  /**
-   * What the jobs have used: one query for all of them, none to the controller. Every ref asked for is in the answer. Given up
-   * after `withinMs` (default: the scheduler's own patience), as unreachable.
-   */
-  account(refs: readonly Ref[], withinMs?: number): Promise<ReadonlyMap<Ref, AccountAnswer>>;
+  /** What the jobs have used: one query for all of them, none to the controller. Every ref asked for is in the answer. */
+  account(refs: readonly Ref[], options?: AccountOptions): Promise<ReadonlyMap<Ref, AccountAnswer>>;
   /** Takes queued jobs back, and ends them if they run by now. No error when they are gone. */
   withdraw(refs: readonly Ref[]): Promise<void>;
   /** Moves the start of a queued job; where a scheduler can't, the body itself waits. */

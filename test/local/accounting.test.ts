@@ -16,9 +16,9 @@ function accountOf(project: Project, number: number) {
 async function counting(project: Project): Promise<{ readonly world: World; readonly asked: string[][] }> {
   const world = await project.world();
   const asked: string[][] = [];
-  const account: World["scheduler"]["account"] = (refs, withinMs) => {
+  const account: World["scheduler"]["account"] = (refs, options) => {
     asked.push([...refs]);
-    return world.scheduler.account(refs, withinMs);
+    return world.scheduler.account(refs, options);
   };
   return { world: { ...world, scheduler: { ...world.scheduler, account } }, asked };
 }

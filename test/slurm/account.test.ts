@@ -1,12 +1,14 @@
 /** What a real Slurm 22.05 accounted for, against values read off by hand; and how the scheduler answers from it. */
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import type { JobIdentity } from "../../src/schedulers/index.ts";
 import { type Ran, slurmScheduler } from "../../src/schedulers/slurm/index.ts";
 import { parseAccounts, parseCpuTime, SACCT_ACCOUNT_FORMAT } from "../../src/slurm/index.ts";
 
 const fixture = (name: string) => readFileSync(new URL(`fixtures/${name}`, import.meta.url), "utf8");
 const utc = (text: string) => Date.parse(`2026-11-30T${text}Z`);
 const KIB = 1024;
+const NONE = new Map<string, JobIdentity>();
 
 describe("sacct's account of a job", () => {
   const ended = new Map(parseAccounts(fixture("accounts-ended.txt")).map((run) => [run.id, run]));
@@ -125,7 +127,11 @@ describe("slurmScheduler.account", () => {
   const said = (stdout: string): Ran => ({ kind: "ended", exitCode: 0, stdout, stderr: "" });
   const failed = (stderr: string): Ran => ({ kind: "ended", exitCode: 1, stdout: "", stderr });
 
-  async function ask(sacct: Ran, ids: readonly string[], { cluster = "bench", withinMs = 45_000 } = {}) {
+  async function ask(
+    sacct: Ran,
+    ids: readonly string[],
+    { cluster = "bench", withinMs = 45_000, identities = NONE } = {},
+  ) {
     const calls: { readonly words: readonly string[]; readonly timeoutMs: number }[] = [];
     const scheduler = slurmScheduler({
       environment: { PATH: "/bin" },
@@ -137,7 +143,7 @@ describe("slurmScheduler.account", () => {
       },
     });
     const refs = ids.map((id) => `slurm/${cluster}/${id}`);
-    const answers = await scheduler.account(refs, withinMs);
+    const answers = await scheduler.account(refs, { withinMs, identities });
     return { calls, answers: refs.map((ref) => answers.get(ref)) };
   }
 
@@ -198,6 +204,27 @@ describe("slurmScheduler.account", () => {
     expect((await ask(said(late), ["75"])).answers).toEqual([{ kind: "pending", why: "step batch has no end yet" }]);
     const outage = fixture("accounts-ended.txt").replaceAll("2026-11-30T17:58:16|None", "Unknown|None");
     expect((await ask(said(outage), ["63"])).answers).toEqual([{ kind: "pending", why: "its last run is CANCELLED" }]);
+  });
+
+  it("leaves out who bore the number before it was claimed, also where that one never ended", async () => {
+    const open = fixture("accounts-open.txt").replaceAll(/^60\|/gm, "42|").replaceAll(/^60\./gm, "42.");
+    const both = `${open}${fixture("accounts-ended.txt").replaceAll("2026-11-30T", "2026-12-30T")}`;
+    const claimed = (submittedFromMs: number) =>
+      new Map([["slurm/bench/42", { script: "/s", submittedFromMs, submittedUntilMs: submittedFromMs }]]);
+    const { answers } = await ask(said(both), ["42"], { identities: claimed(Date.parse("2026-12-30T17:58:00Z")) });
+    expect(answers).toMatchObject([{ kind: "final", rows: [{ state: "COMPLETED" }] }]);
+    const unknown = await ask(said(both), ["42"], { identities: NONE });
+    expect(unknown.answers).toMatchObject([{ kind: "pending" }]);
+  });
+
+  it("asks in pieces for more jobs than go into one word of a command", async () => {
+    const ids = Array.from({ length: 17_000 }, (_, index) => String(10_000_000 + index));
+    const { calls, answers } = await ask(said(""), ids);
+    expect(calls).toHaveLength(2);
+    const words = calls.map((call) => call.words.find((word) => word.startsWith("--jobs=")) ?? "");
+    expect(words.every((word) => word.length < 128 * KIB)).toBe(true);
+    expect(words.map((word) => word.slice("--jobs=".length)).join(",")).toBe(ids.join(","));
+    expect(answers.every((answer) => answer?.kind === "pending")).toBe(true);
   });
 
   it("tells not reachable from none at all", async () => {

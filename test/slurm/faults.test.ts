@@ -97,27 +97,36 @@ it("says absent only when controller and accounting know nothing", async () => {
   expect(await seen({ squeue: failed("slurm_load_jobs error: Invalid job id specified") })).toEqual({ kind: "absent" });
 });
 
+const identity = (submittedAtMs: number) => ({
+  script: "/s",
+  submittedFromMs: submittedAtMs,
+  submittedUntilMs: submittedAtMs,
+});
+
 it("says nothing of another job that has got the number: other script, submitted later", async () => {
   const submitted = Date.parse("2026-11-30T20:00:00Z");
   const answers = { squeue: said(queueRow("17", "RUNNING", { script: "/other" }) + queueRow("18", "RUNNING")) };
   const refs = ["slurm/c/17", "slurm/c/18"];
-  const identities = new Map(refs.map((ref) => [ref, { script: "/s", submittedAtMs: submitted }]));
+  const identities = new Map(refs.map((ref) => [ref, identity(submitted)]));
   const seen = await schedulerWith(answers).scheduler.observe(refs, identities);
   expect([...seen.values()]).toMatchObject([{ kind: "absent" }, { kind: "active", phase: "running" }]);
   // A site's own sbatch may submit a copy of the script: what was there when ours was put on file is ours.
-  const later = new Map(refs.map((ref) => [ref, { script: "/s", submittedAtMs: submitted + 3_600_000 }]));
+  const later = new Map(refs.map((ref) => [ref, identity(submitted + 3_600_000)]));
   const copied = await schedulerWith(answers).scheduler.observe(refs, later);
   expect(copied.get("slurm/c/17")).toMatchObject({ kind: "active" });
 });
 
 it("takes no job that bore the number years ago for the answer", async () => {
   const sacct = said(accounting("17", "COMPLETED", "0:0", "n3", ["batch|COMPLETED|0:0", "extern|COMPLETED|0:0"]));
-  const look = async (submittedAtMs: number) => {
-    const identities = new Map([["slurm/c/17", { script: "/s", submittedAtMs }]]);
+  const look = async (submittedFromMs: number | null) => {
+    const identities = new Map([["slurm/c/17", { ...identity(Date.parse("2036-12-01")), submittedFromMs }]]);
     return (await schedulerWith({ sacct }).scheduler.observe(["slurm/c/17"], identities)).get("slurm/c/17");
   };
   expect(await look(Date.parse("2026-11-30T20:08:10Z"))).toMatchObject({ kind: "over", state: "COMPLETED" });
   expect(await look(Date.parse("2036-11-30T20:08:10Z"))).toEqual({ kind: "absent" });
+  // The job itself may be the first to put its submit on file, after years in the queue: since its claim it is ours.
+  expect(await look(Date.parse("2026-11-30T15:00:00Z"))).toMatchObject({ kind: "over", state: "COMPLETED" });
+  expect(await look(null)).toMatchObject({ kind: "over", state: "COMPLETED" });
 });
 
 it("takes an end for proved only with the nodes' own report and with nodes that answer", async () => {

@@ -1,15 +1,16 @@
 /** The accounts of many jobs by one sacct. It asks the database alone: the controller does not hear of it. */
 import type { AccountRow, Ref } from "../../core/index.ts";
 import type { AccountedRun } from "../../slurm/index.ts";
-import type { AccountAnswer } from "../scheduler.ts";
+import type { AccountAnswer, AccountOptions, JobIdentity } from "../scheduler.ts";
 import type { Commands } from "./commands.ts";
+import { isEarlierJob } from "./identity.ts";
 import { parseRef, type SlurmJob } from "./ref.ts";
 
 /** Every ref is in the answer. */
 export async function accountJobs(
   commands: Commands,
   refs: readonly Ref[],
-  withinMs?: number,
+  { withinMs, identities = new Map() }: AccountOptions = {},
 ): Promise<ReadonlyMap<Ref, AccountAnswer>> {
   const jobs = new Map(refs.map((ref) => [ref, parseRef(ref)]));
   const ids = [...new Set([...jobs.values()].flatMap((job) => job?.id ?? []))];
@@ -19,13 +20,18 @@ export async function accountJobs(
       if (job === null) return [ref, { kind: "none", why: `${ref} is no Slurm job` }];
       if (answer === null || answer.kind === "none") return [ref, { kind: "none", why: "this site keeps no accounts" }];
       if (answer.kind === "unreachable") return [ref, answer];
-      return [ref, accountOf(ref, job, answer.value)];
+      return [ref, accountOf(ref, job, answer.value, identities.get(ref))];
     }),
   );
 }
 
-function accountOf(ref: Ref, { cluster, id }: SlurmJob, all: readonly AccountedRun[]): AccountAnswer {
-  const ofId = all.filter((run) => run.id === id);
+function accountOf(
+  ref: Ref,
+  { cluster, id }: SlurmJob,
+  all: readonly AccountedRun[],
+  identity: JobIdentity | undefined,
+): AccountAnswer {
+  const ofId = all.filter((run) => run.id === id && !isEarlierJob(run.row.submitAtMs, identity));
   // The same number is another job on another cluster. sacct asks for that of this host.
   const runs = ofId
     .filter((run) => run.cluster === cluster)

@@ -62,9 +62,23 @@ export function slurmCommands({ run, environment, ownerUid, timeoutMs }: Command
   const sacct = async <T>(
     ids: readonly string[],
     more: readonly string[],
-    parse: (text: string) => T,
+    parse: (text: string) => readonly T[],
     limitMs?: number,
-  ): Promise<Answer<T> | { readonly kind: "none" }> => {
+  ): Promise<Answer<readonly T[]> | { readonly kind: "none" }> => {
+    const value: T[] = [];
+    for (const some of inWords(ids)) {
+      const answer = await sacctOf(some, more, parse, limitMs);
+      if (answer.kind !== "answered") return answer;
+      value.push(...answer.value);
+    }
+    return { kind: "answered", value };
+  };
+  const sacctOf = async <T>(
+    ids: readonly string[],
+    more: readonly string[],
+    parse: (text: string) => readonly T[],
+    limitMs?: number,
+  ): Promise<Answer<readonly T[]> | { readonly kind: "none" }> => {
     const args = ["-P", "-n", "-D", `--user=${ownerUid}`, `--jobs=${ids.join(",")}`, ...more];
     const ran = await call("sacct", args, limitMs);
     if (ran.kind === "ended" && /accounting storage is disabled/i.test(ran.stderr)) return { kind: "none" };
@@ -73,7 +87,8 @@ export function slurmCommands({ run, environment, ownerUid, timeoutMs }: Command
   let config: Promise<Answer<ControllerConfig>> | null = null;
   return {
     async queue(ids) {
-      const which = ids === null ? [] : [`--jobs=${ids.join(",")}`];
+      // What does not go into one word is asked for without: the user's jobs are sent alone anyway.
+      const which = ids === null || inWords(ids).length > 1 ? [] : [`--jobs=${ids.join(",")}`];
       // By user: the controller then sends this user's jobs only, and an id that went round to somebody else is not taken for ours.
       const args = ["-a", "-h", "--states=all", `--user=${ownerUid}`, ...which, `--Format=${SQUEUE_FORMAT}`];
       const ran = await call("squeue", args);
@@ -111,6 +126,23 @@ export function slurmCommands({ run, environment, ownerUid, timeoutMs }: Command
 
 /** `42.0`; of an array's element squeue prints `42_7.0`, which scancel takes as it is. */
 const STEP = /^\d+(_\d+)?\.\d+$/;
+
+/** Linux takes no word of a command above 128 KiB. In pieces that go into one; of no ids there is one empty piece. */
+function inWords(ids: readonly string[]): readonly (readonly string[])[] {
+  const pieces: string[][] = [[]];
+  let length = 0;
+  for (const id of ids) {
+    if (length + id.length + 1 > MOST_WORD) {
+      pieces.push([]);
+      length = 0;
+    }
+    pieces.at(-1)?.push(id);
+    length += id.length + 1;
+  }
+  return pieces;
+}
+
+const MOST_WORD = 100_000;
 
 /** The value of an answer, or why there is none, in one line. */
 export function answerOf<T>(what: string, ran: Ran, parse: (text: string) => T): Answer<T> {

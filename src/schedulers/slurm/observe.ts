@@ -1,9 +1,10 @@
 /** One look at many jobs: one squeue, and for those that have ended one sacct and one look at their nodes. */
 import type { QueuePlace, Ref, Seen } from "../../core/index.ts";
-import { type AccountingRun, activePhase, type QueueRow, runsByJob } from "../../slurm/index.ts";
+import { activePhase, type QueueRow, runsByJob } from "../../slurm/index.ts";
 import type { JobIdentity } from "../scheduler.ts";
 import type { Commands } from "./commands.ts";
 import { type EndedJob, nodesOf, seenEnd } from "./ended.ts";
+import { isEarlierJob, isLaterJob } from "./identity.ts";
 import { parseRef } from "./ref.ts";
 
 /** Every ref is in the answer. `cluster`: the controller's own name; a job of another cluster can't be asked for here. */
@@ -31,13 +32,13 @@ export async function observeJobs(
     const row = rows.get(id);
     const active = row === undefined ? null : seenActive(row);
     if (queue.kind === "unreachable") seen.set(ref, unreachable(queue.error));
-    else if (row !== undefined && isAnother(row, identities.get(ref))) seen.set(ref, { kind: "absent" });
+    else if (row !== undefined && isLaterJob(row, identities.get(ref))) seen.set(ref, { kind: "absent" });
     else if (active !== null) seen.set(ref, active);
     else ended.push(id);
   }
   // Only now accounting is asked: alone it proves nothing, it shows an end while the application still lives.
-  const since = (id: string) => identities.get(ids.get(id) ?? "")?.submittedAtMs ?? null;
-  for (const [id, answer] of await lookAtEnds(commands, ended, rows, since)) {
+  const identityOf = (id: string) => identities.get(ids.get(id) ?? "");
+  for (const [id, answer] of await lookAtEnds(commands, ended, rows, identityOf)) {
     const ref = ids.get(id);
     if (ref !== undefined) seen.set(ref, answer);
   }
@@ -62,30 +63,16 @@ function placeOf(row: QueueRow): QueuePlace {
   return { id, sinceMs, expectedStartAtMs, partition, timeLimit, account, qos };
 }
 
-/** A number that was given away again: submitted after ours, and with another script. A requeue keeps the script. */
-function isAnother(row: QueueRow, identity: JobIdentity | undefined): boolean {
-  if (identity === undefined || row.command === identity.script) return false;
-  return row.submitAtMs !== null && row.submitAtMs > identity.submittedAtMs;
-}
-
-/** Accounting keeps the jobs of years: one that bore the number before. */
-function isOfAnEarlier({ submitAtMs }: AccountingRun, submittedAtMs: number | null): boolean {
-  return submittedAtMs !== null && submitAtMs !== null && submitAtMs < submittedAtMs - CLOCKS_MS;
-}
-
-/** More than the clocks of two machines of a cluster differ. */
-const CLOCKS_MS = 3_600_000;
-
 async function lookAtEnds(
   commands: Commands,
   ids: readonly string[],
   rows: ReadonlyMap<string, QueueRow>,
-  since: (id: string) => number | null,
+  identityOf: (id: string) => JobIdentity | undefined,
 ): Promise<ReadonlyMap<string, Seen>> {
   if (ids.length === 0) return new Map();
   const accounting = await commands.accounting(ids);
   const all = accounting.kind === "answered" ? accounting.value : [];
-  const runs = runsByJob(all.filter((run) => !isOfAnEarlier(run, since(run.id))));
+  const runs = runsByJob(all.filter((run) => !isEarlierJob(run.submitAtMs, identityOf(run.id))));
   const names = [...new Set(ids.flatMap((id) => nodesOf({ row: rows.get(id), runs: runs.get(id) ?? [] })))];
   const nodes = names.length === 0 ? null : await commands.nodes(names);
   const conditions = nodes?.kind === "answered" ? nodes.value : null;

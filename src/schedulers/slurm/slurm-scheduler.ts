@@ -103,7 +103,7 @@ export function slurmScheduler(options: SlurmSchedulerOptions): SlurmScheduler {
       return new Map(refs.map((ref) => [ref, known.get(ref)?.seen ?? { kind: "absent" }]));
     },
 
-    account: (refs, withinMs) => accountJobs(commands, refs, withinMs),
+    account: (refs, asked) => accountJobs(commands, refs, asked),
 
     withdraw: cancel,
     kill: (ref) => cancel([ref]),
