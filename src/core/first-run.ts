@@ -1,11 +1,6 @@
 /** Wishes about the beginning of a chain, which count until a job of it has begun. */
 import type { JobSpec } from "./job-spec.ts";
-import type { AttemptRecords, Settled } from "./records.ts";
-
-interface TaskRecords {
-  readonly settled: { readonly record: Settled } | null;
-  readonly open: readonly AttemptRecords[];
-}
+import type { TaskRecords } from "./slots.ts";
 
 /** No job of the chain has begun: where one has, the scheduler has seen the wishes met. */
 export function hasNotBegun({ settled, open }: TaskRecords): boolean {

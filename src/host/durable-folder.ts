@@ -178,7 +178,6 @@ async function readOrNull(calls: FileCalls, path: string): Promise<string | null
 }
 
 /** Makes the names in a folder durable, where the file system can do so at all. */
-/** Makes the names in a folder last. */
 export async function syncNames(calls: FileCalls, folder: string): Promise<void> {
   try {
     await calls.syncFolder(folder);

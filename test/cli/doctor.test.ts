@@ -117,6 +117,12 @@ test("submit limits are held against what a chain keeps in the queue", async () 
   const { of } = await findingsOf(project, [], env);
   expect(of("limits")).toMatchObject({ level: "warning", advice: expect.stringContaining("--ahead 1;") });
   expect((await findingsOf(project, ["--ahead", "1"], env)).of("limits")?.level).toBe("ok");
+  const tasks = ["--tasks", "9", "--parallel", "2"];
+  expect((await findingsOf(project, tasks, env)).of("limits")).toMatchObject({
+    level: "warning",
+    found: expect.stringContaining("2 tasks at a time keep 6 there"),
+    advice: expect.stringContaining("--ahead 0;"),
+  });
   siteOf(project, CONFIG(), "lab|||0||normal");
   expect((await findingsOf(project, [], env)).of("limits")?.level).toBe("problem");
 });

@@ -1,5 +1,5 @@
 /** What a job asks for, against the limits of its partition and of its user. */
-import { formatDuration, type JobSpec } from "../../core/index.ts";
+import { formatDuration, type JobSpec, taskIndices } from "../../core/index.ts";
 import type { Association, Partition, Qos } from "../../slurm/index.ts";
 import type { LoadedSite } from "../site.ts";
 import type { SiteQuestions } from "./doctor-slurm.ts";
@@ -112,7 +112,9 @@ const DEFAULT_AHEAD = 2;
 
 function limitFinding(association: Association, qos: Qos | null, spec: JobSpec | null): Finding {
   const { account, partition } = association;
-  const wants = 1 + (spec?.scheduler === "slurm" ? spec.ahead : DEFAULT_AHEAD);
+  const chains = chainsOf(spec);
+  const wants = chains * (1 + (spec?.scheduler === "slurm" ? spec.ahead : DEFAULT_AHEAD));
+  const keeps = chains === 1 ? `a chain keeps ${wants} there` : `${chains} tasks at a time keep ${wants} there`;
   const maxSubmit = least(association.maxSubmit, qos?.maxSubmitPerUser ?? null);
   const maxWallMs = least(association.maxWallMs, qos?.maxWallMs ?? null);
   const where = `account ${account}${partition === "" ? "" : `, partition ${partition}`}${qos === null ? "" : `, QOS ${qos.name}`}`;
@@ -127,14 +129,28 @@ function limitFinding(association: Association, qos: Qos | null, spec: JobSpec |
   if (maxSubmit !== null && maxSubmit < wants)
     return warning(
       "limits",
-      `${where}: ${maxSubmit} jobs may be queued and running, a chain keeps ${wants} there`,
-      `--ahead ${maxSubmit - 1}; else successors are refused for now, and tried again until they are taken`,
+      `${where}: ${maxSubmit} jobs may be queued and running, ${keeps}`,
+      `${fewerWords(maxSubmit, chains)}; else successors are refused for now, and tried again until they are taken`,
     );
   const said = [
     maxSubmit === null ? "any number of jobs may be queued" : `${maxSubmit} jobs may be queued and running`,
     maxWallMs === null ? null : `at most ${formatDuration(maxWallMs)} each`,
   ].filter((part) => part !== null);
-  return ok("limits", `${where}: ${said.join(", ")}; a chain keeps ${wants} there`);
+  return ok("limits", `${where}: ${said.join(", ")}; ${keeps}`);
+}
+
+/** Chains that are in the queue at one time. */
+function chainsOf(spec: JobSpec | null): number {
+  const tasks = spec?.tasks ?? null;
+  if (tasks === null) return 1;
+  const all = taskIndices(tasks).length;
+  return Math.min(tasks.parallel ?? all, all);
+}
+
+/** What leaves each chain at least its running job. */
+function fewerWords(maxSubmit: number, chains: number): string {
+  const ahead = Math.floor(maxSubmit / chains) - 1;
+  return ahead >= 0 ? `--ahead ${ahead}` : `--parallel ${maxSubmit} --ahead 0`;
 }
 
 function least(a: number | null, b: number | null): number | null {
