@@ -38,6 +38,7 @@ export {
   type TaskPlace,
   taskPlace,
 } from "./layout.ts";
+export { newestThatRan } from "./newest-that-ran.ts";
 export {
   HEARTBEAT_FILE,
   placeOfSubmitterFolder,

@@ -27,7 +27,16 @@ import {
   totalReached,
   type WithdrawReason,
 } from "../core/index.ts";
-import { attemptPlace, createRecord, readAttempt, readRecord, readStops, readTask } from "../journal/index.ts";
+import {
+  attemptPlace,
+  createRecord,
+  newestThatRan,
+  readAttempt,
+  readRecord,
+  readStops,
+  readTask,
+  type TaskState,
+} from "../journal/index.ts";
 import { beginOthers } from "./begin-others.ts";
 import { handOver } from "./hand-over.ts";
 import { keepAccounts } from "./keep-accounts.ts";
@@ -235,7 +244,7 @@ async function getReady(
   if (stopInForce(stops) !== null) return leave(ports, `stopped (${stopInForce(stops)})`, "stopped");
   if (totalReached(progress, spec.total))
     return leave(ports, `progress ${progressValue(progress)} has reached the total of ${spec.total}`, "total-reached");
-  const trusted = await resumedByPerson(ports, record, stops);
+  const trusted = await resumedByPerson(ports, settled, stops);
   if (progress.state === "invalid" && !trusted)
     return leave(ports, `the checkpoint can't be used: ${progress.why}`, "checkpoint-unusable");
   if (progress.state === "absent" && highWater !== null && !trusted)
@@ -250,15 +259,20 @@ async function getReady(
   return { kind: "ready", progress };
 }
 
-/** After a resume a person has looked at the checkpoint: the first attempt takes it as it is. */
+/**
+ * After a resume a person has looked at the checkpoint: the first attempt that runs takes it as it is, whatever was claimed and
+ * taken back in between.
+ */
 async function resumedByPerson(
-  ports: BodyPorts,
-  settled: Settled | null,
+  { world, place }: BodyPorts,
+  settled: TaskState["settled"],
   stops: Parameters<typeof isResumed>[1],
 ): Promise<boolean> {
-  if (settled !== null && isResumed(settled, stops)) return true;
-  const claim = await readRecord<Claim>(ports.world.folder, join(ports.place.folder, "claim.json"));
-  return claim?.basis === "resume" && standingDecision(settled, stops)?.kind !== "hold";
+  const ran = await newestThatRan(world.folder, place.task, settled);
+  const neverRan = ran?.record.verdict === "never-ran";
+  if (ran !== null && isResumed(neverRan ? { ...ran.record, stopNumber: 0 } : ran.record, stops)) return true;
+  const claim = await readRecord<Claim>(world.folder, join(place.folder, "claim.json"));
+  return claim?.basis === "resume" && standingDecision(settled?.record ?? null, stops)?.kind !== "hold";
 }
 
 /** Step 6: `go` = start, whichever comes first. It names the proof of every lower attempt. */

@@ -1,5 +1,5 @@
 /** A checkpoint that is torn, empty or gone between two attempts: nobody starts on it unasked. */
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { attemptsOnFile, newProject, readRecord, type TestProject, until } from "./stint.ts";
@@ -75,6 +75,28 @@ test("gone although progress was made: refused, and begun anew only by a person'
   expect(word).toMatchObject({ kind: "resume", asItIs: true, by: expect.stringMatching(/.@./) });
   const running = await project.stint(["resume", "sim", "--as-it-is"]);
   expect(running).toMatchObject({ status: 5, stderr: expect.stringContaining("sim runs") });
+});
+
+test("a person's word outlives an attempt that was claimed after it and taken back before it ran", async () => {
+  const { project, file } = await stopped("drain");
+  writeFileSync(file, "");
+  const folder = project.jobFolder("sim");
+  const edit = (from: string, to: string, changes: Record<string, unknown>): void =>
+    writeFileSync(to, JSON.stringify({ ...(JSON.parse(readFileSync(from, "utf8")) as object), ...changes }));
+  edit(join(folder, "stops/0001.json"), join(folder, "stops/0002.json"), { kind: "resume", asItIs: true, nonce: "r" });
+  const [first, second] = ["0001", "0002"].map((name) => join(folder, "tasks/0/attempts", name));
+  mkdirSync(second ?? "");
+  edit(`${first}/claim.json`, `${second}/claim.json`, { basis: "resume", after: 1, nonce: "c" });
+  const nobody = { what: "withdrawn", reason: "not-needed", nonce: "g" };
+  edit(`${first}/go.json`, `${second}/go.json`, nobody);
+  const taken = { verdict: "never-ran", decision: { kind: "continue" }, stopNumber: 2, nonce: "s" };
+  edit(`${first}/settled.json`, `${second}/settled.json`, taken);
+  // Whoever moves the chain next claims one more, and not because of a resume.
+  const waits = project.start(["wait", "sim"]);
+  await until(() => read(project, "begins").split("\n").length > 2, "the next attempt");
+  expect(readRecord(project, "sim", "0003", "claim.json")).toMatchObject({ basis: "after" });
+  expect((await project.stint(["cancel", "sim"])).status).toBe(0);
+  await waits.ended;
 });
 
 /** Tears its checkpoint once, in its second attempt. */

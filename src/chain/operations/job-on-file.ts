@@ -8,7 +8,6 @@ import {
   type JobSpec,
   type Ref,
   refOf,
-  type Settled,
   type SpecRevision,
   type Started,
   type Stops,
@@ -26,6 +25,7 @@ import {
   attemptPlace,
   type JobPlace,
   JournalError,
+  newestThatRan,
   padded,
   readAllStops,
   readRecord,
@@ -176,22 +176,6 @@ export async function readLastStarted(folder: Folder, { task, lastRan }: JobOnFi
   return lastRan === null
     ? null
     : readRecord<Started>(folder, join(attemptPlace(task, lastRan.number).folder, "started.json"));
-}
-
-/** Successors that were queued and not needed end as never-ran above the one that says how the work went. */
-async function newestThatRan(
-  folder: Folder,
-  task: TaskPlace,
-  newest: TaskState["settled"],
-): Promise<TaskState["settled"]> {
-  let settled = newest;
-  while (settled !== null && settled.record.verdict === "never-ran" && settled.record.carry.attempts > 0) {
-    const number: number = settled.number - 1;
-    const path = join(attemptPlace(task, number).folder, "settled.json");
-    const record = await readRecord<Settled>(folder, path);
-    settled = record === null ? null : { number, record };
-  }
-  return settled ?? newest;
 }
 
 /** Only a hold is a person's affair, and only then the testimony has to be read beside the settlement. */
