@@ -88,6 +88,20 @@ describe("endless loops end", () => {
     expect(attemptsUntilHold("checkpointed", () => ({ state: "not-configured" }))).toBe(1000);
   });
 
+  test("saved again and again where no checkpoint is: held after as many as may stall, and told where to look", () => {
+    expect(attemptsUntilHold("checkpointed", () => ({ state: "absent" }))).toBe(2);
+    expect(attemptsUntilHold("checkpointed", () => same)).toBe(20);
+    const carry = { ...EMPTY_CARRY, attempts: 2, inARow: 2 };
+    const held = decide({
+      ...{ verdict: "checkpointed", why: "exit 99: saved, but the checkpoint is not there", course: null },
+      ...{ carry, progress: { state: "absent" }, policy, stop: null, nowMs: 0 },
+    });
+    expect(held).toMatchObject({ kind: "hold", why: expect.stringContaining("is not there (2 times)") });
+    expect(held).toMatchObject({
+      advice: expect.stringContaining("stint submit --again --name JOB … --checkpoint PATH"),
+    });
+  });
+
   test("the wait doubles from 10 s to 10 min", () => {
     expect([1, 2, 3, 6, 7, 8, 500].map((n) => backoffMs(n, policy) / 1000)).toEqual([10, 20, 40, 320, 600, 600, 600]);
   });

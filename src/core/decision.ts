@@ -103,7 +103,10 @@ function decideAlone(input: DecisionInput): Decision {
   switch (verdict) {
     case "checkpointed":
     case "window-ended":
-      return { kind: "continue" };
+      // Said to be saved again and again, and nothing is where it was to be saved: the next one begins anew like this one.
+      return progress.state === "absent" && carry.inARow >= budgets.stalled
+        ? hold(`${why} (${carry.inARow} times)`, WHERE)
+        : { kind: "continue" };
     case "stalled":
       return carry.stalled >= budgets.stalled
         ? hold(
@@ -114,7 +117,10 @@ function decideAlone(input: DecisionInput): Decision {
     case "failed":
     case "out-of-memory":
       if (carry.attempts === 1 && progress.state !== "above")
-        return hold(`${why}: the first attempt failed without any progress`, LOOK);
+        return hold(
+          `${why}: the first attempt failed without any progress`,
+          progress.state === "absent" ? `${LOOK}; no checkpoint yet: ${WHERE}` : LOOK,
+        );
       return carry.failures >= budgets.failures
         ? hold(`${why} (${carry.failures} failures without new progress)`, afterFailures(verdict, carry, progress))
         : retry;
@@ -134,6 +140,7 @@ function decideAlone(input: DecisionInput): Decision {
 /** Who restarts from one checkpoint again and again and fails each time may be failing because of it. */
 function afterFailures(verdict: "failed" | "out-of-memory", carry: Carry, progress: Progress): string {
   if (verdict === "out-of-memory") return MEMORY;
+  if (progress.state === "absent") return `${LOOK}; no checkpoint yet: ${WHERE}`;
   const fromOne = progress.state === "not-above" && carry.inARow > 1;
   return fromOne ? `${LOOK}; if the checkpoint itself is bad: ${RESUME} --quarantine sets it aside` : LOOK;
 }
@@ -196,6 +203,8 @@ export function backoffMs(inARow: number, policy: Policy): number {
 
 const RESUME = "stint resume JOB";
 const LOOK = `see stint logs JOB, mend the cause, then: ${RESUME}`;
-const UNUSABLE = `mend it or put it back, then: ${RESUME}; to set it aside: ${RESUME} --quarantine; to start on it as it is: ${RESUME} --as-it-is`;
+const WHERE =
+  "does the program write it where --checkpoint says (stint status JOB --spec)? For another path: stint submit --again --name JOB … --checkpoint PATH";
+const UNUSABLE = `mend it or put it back, then: ${RESUME}; to set it aside: ${RESUME} --quarantine; to start on it as it is: ${RESUME} --as-it-is; for another rule of reading it: ${RESUME} --progress RULE`;
 const MEMORY = "give it more memory, then: stint resume JOB";
 const RAISE = `if it should go on all the same: ${RESUME}`;

@@ -81,7 +81,7 @@ function judgeTestimony(exited: Exited, facts: Facts, policy: Policy): Judgement
     return judged("node-failed", `${exited.endedBy} came before the application was started`, null, []);
   if (exitCode === 76) return judged("failed", "exit 76: nothing more to gain", "stop", []);
   if (exitCode !== null && policy.savedExitCodes.includes(exitCode))
-    return judged("checkpointed", `exit ${exitCode}: saved, more to do`, null, []);
+    return judged("checkpointed", `exit ${exitCode}: saved, more to do${butNone(progress)}`, null, []);
   const ours = exited.windowEnded;
   // Whatever it made of that: a worker that is gone has not done its part, and another exit status would be chance.
   if (!ours && lackedMemory(exited))
@@ -91,12 +91,12 @@ function judgeTestimony(exited: Exited, facts: Facts, policy: Policy): Judgement
   if (exitCode === 0) {
     if (policy.total === null)
       return told
-        ? judged("checkpointed", "exit 0 after TERM: saved", null, [])
+        ? judged("checkpointed", `exit 0 after TERM: saved${butNone(progress)}`, null, [])
         : judged("completed", "exit 0", null, []);
     if (progress.state === "above") return judged("checkpointed", "exit 0, total not reached, progress grew", null, []);
     return told
-      ? judged("stalled", "exit 0 after TERM without any progress", null, [])
-      : judged("failed", `exit 0, but the total of ${policy.total} is not reached and progress did not grow`, null, []);
+      ? judged("stalled", `exit 0 after TERM without any progress${butNone(progress)}`, null, [])
+      : judged("failed", `exit 0, but the total of ${policy.total} is not reached and ${ungrown(progress)}`, null, []);
   }
   if (ours)
     return windowEnd(`${describeExit(exited)} at the end of the window${tooShort(facts, policy)}`, progress, policy);
@@ -127,9 +127,20 @@ function tooShort({ exited, go }: Facts, policy: Policy): string {
 /** Killed or gone at the window's end: only progress tells whether anything was saved. */
 function windowEnd(why: string, progress: Progress, policy: Policy): Judgement {
   if (progress.state === "above") return judged("window-ended", `${why}, progress grew`, null, []);
-  const reason = policy.checkpointConfigured ? "progress did not grow" : "nothing tells that anything was saved";
+  const reason = policy.checkpointConfigured ? ungrown(progress) : "nothing tells that anything was saved";
   return judged("stalled", `${why}, ${reason}`, null, []);
 }
+
+/** A checkpoint that is not where it was said to be explains much. */
+function ungrown({ state }: Progress): string {
+  return state === "absent" ? NO_CHECKPOINT : "progress did not grow";
+}
+
+function butNone({ state }: Progress): string {
+  return state === "absent" ? `, but ${NO_CHECKPOINT}` : "";
+}
+
+const NO_CHECKPOINT = "the checkpoint is not there";
 
 function judgeState(seen: Over, facts: Facts, policy: Policy): Judgement {
   const { exited, progress } = facts;

@@ -17,6 +17,7 @@ const ASK_AGAIN_MS = 30_000;
 export interface LifeEnd {
   readonly exit: ApplicationExit | null;
   readonly endedBy: EndedBy;
+  /** Of the last process that was seen to end, as long as nothing is left. */
   readonly endedMs: number;
   /** Whether something of the attempt was left when its time was up. */
   readonly left: boolean;
@@ -76,6 +77,7 @@ export class Life {
     if (exit === null && (by === "fence" || this.frozen)) return this.end(exit, "fence", endedMs || now, true);
     // After the main process's end this is for what it left behind; a TERM that the scheduler sent to everyone is not repeated.
     let left = exit === null || this.application.anyLeft();
+    const leftBehind = exit !== null && left;
     if (by !== "scheduler" && left) this.term(by, exit === null);
     while (left && world.clock.monotonicMs() < this.killAtMs(by, now)) {
       const restMs = this.killAtMs(by, now) - world.clock.monotonicMs();
@@ -92,7 +94,8 @@ export class Life {
     }
     // A cancel that came while a drain or the window's end was under way is what ended it.
     const cancelled = this.cancelledMs !== null && by !== "application";
-    return this.end(exit, cancelled ? "cancel" : by, endedMs || world.clock.monotonicMs(), left);
+    const lastEndedMs = leftBehind || endedMs === 0 ? world.clock.monotonicMs() : endedMs;
+    return this.end(exit, cancelled ? "cancel" : by, lastEndedMs, left);
   }
 
   /** When KILL comes; a cancel on the way brings it nearer. */
@@ -122,6 +125,10 @@ export class Life {
     this.note("SIGTERM", why === "application" ? "left behind by the application" : why);
     this.termSent = asks;
     this.application.term();
+  }
+
+  noteKill(why: string): void {
+    this.note("SIGKILL", why);
   }
 
   private note(signal: string, why: string): void {

@@ -44,7 +44,10 @@ export async function runApplication(ports: Body, started: Started, before: Prog
   const overMs = world.clock.monotonicMs() - begunMs;
   // What is left is killed; without a TERM of ours before it that tells nothing.
   const killed = life.termSent && (end.left || life.sent.some(({ signal }) => signal === "SIGKILL"));
+  if (end.left && end.exit !== null) life.noteKill("left behind by the application");
   const survivors = await application.sweep();
+  // What it left behind has computed on: that time was not waited.
+  const endedMs = end.left ? world.clock.monotonicMs() : end.endedMs;
   life.finished = true;
   await samples.write().catch((error: unknown) => {
     // Samples are worth less than the testimony that follows.
@@ -60,7 +63,7 @@ export async function runApplication(ports: Body, started: Started, before: Prog
     stopNumber: end.endedBy === "drain" || end.endedBy === "cancel" ? life.stopNumber : null,
     signalsSent: life.sent,
     startedAtMs,
-    ranMs: Math.round(end.endedMs - begunMs),
+    ranMs: Math.round(endedMs - begunMs),
     saving: life.termSent ? savingOf(life.sent, killed, overMs) : null,
     survivors,
     ...application.usage(),

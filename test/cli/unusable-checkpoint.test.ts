@@ -109,7 +109,7 @@ test("held for it: refused while it is torn, and mended by now it goes on by a p
   const held = await project.stint(["run", ...JOB, "--", "bash", "-c", TEARS]);
   expect(held.status).toBe(1);
   expect(held.stdout).toContain(
-    "next: mend it or put it back, then: stint resume sim; to set it aside: stint resume sim --quarantine; to start on it as it is: stint resume sim --as-it-is",
+    "next: mend it or put it back, then: stint resume sim; to set it aside: stint resume sim --quarantine; to start on it as it is: stint resume sim --as-it-is; for another rule of reading it: stint resume sim --progress RULE",
   );
   expect((await project.stint(["resume", "sim"])).status).toBe(2);
   expect((await project.json(["status", "sim"])).job?.state).toBe("held");

@@ -52,7 +52,7 @@ describe("an application at the end of its window", () => {
     expect(settled.verdict).toBe("stalled");
     expect(settled.decision).toEqual({
       kind: "hold",
-      why: "killed by SIGKILL at the end of the window: it did not end within the margin of 1s (--margin auto sizes it), progress did not grow (2 times)",
+      why: "killed by SIGKILL at the end of the window: it did not end within the margin of 1s (--margin auto sizes it), the checkpoint is not there (2 times)",
       advice: "give it a longer --limit or --margin, or let it save sooner",
     });
     expect(await attemptsThatRan(project)).toHaveLength(2);
@@ -85,7 +85,7 @@ describe("an application at the end of its window", () => {
     await project.advance();
     const settled = await project.watchToEnd();
     expect(settled).toMatchObject({ verdict: "stalled", decision: { kind: "hold" } });
-    expect(settled.evidence.why).toBe("exit 0 after TERM without any progress");
+    expect(settled.evidence.why).toBe("exit 0 after TERM without any progress, but the checkpoint is not there");
     expect((await attemptsThatRan(project)).map((attempt) => attempt.settled?.verdict)).toEqual(["stalled", "stalled"]);
   });
 

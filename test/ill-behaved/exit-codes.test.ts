@@ -70,7 +70,7 @@ describe("an application that crashes at once", () => {
     await project.advance();
     const settled = await project.watchToEnd();
     expect(settled).toMatchObject({ verdict: "failed", decision: { kind: "hold" } });
-    expect(settled.evidence.why).toBe("exit 0, but the total of 10 is not reached and progress did not grow");
+    expect(settled.evidence.why).toBe("exit 0, but the total of 10 is not reached and the checkpoint is not there");
   });
 });
 

@@ -54,6 +54,14 @@ describe("a child that an application leaves behind", () => {
       expect(attempts.map((attempt) => attempt.exited?.survivors)).toEqual([[], [], []]);
       expect(new Set(written(project.folder).map(({ attempt }) => attempt))).toEqual(new Set([1, 2, 3]));
       expectApart(project);
+      for (const { number, exited } of attempts) {
+        // What it wrote all the while is time that it ran, and who has ended it is on file.
+        const last = written(project.folder)
+          .filter(({ attempt }) => attempt === number)
+          .at(-1);
+        expect((exited?.startedAtMs ?? 0) + (exited?.ranMs ?? 0)).toBeGreaterThanOrEqual((last?.at ?? 0) * 1000 - 5);
+        expect(exited?.signalsSent.map(({ signal }) => signal)).toEqual(["SIGTERM", "SIGKILL"]);
+      }
       expect(written(project.folder).filter(({ pid }) => isRunning(pid))).toEqual([]);
       if (start.startsWith("perl")) expect(readFileSync(join(project.folder, "title.txt"), "utf8")).toBe("unmarked");
     });

@@ -56,7 +56,7 @@ describe("a fixed margin that is too short", () => {
     const { settled, exited } = await settledAttempt(project, 1);
     expect(exited?.saving).toMatchObject({ killed: true });
     expect(settled?.evidence.why).toBe(
-      "killed by SIGKILL at the end of the window: it did not end within the margin of 0.8s (--margin auto sizes it), progress did not grow",
+      "killed by SIGKILL at the end of the window: it did not end within the margin of 0.8s (--margin auto sizes it), the checkpoint is not there",
     );
     expect(settled?.carry.recentSaves).toEqual([exited?.saving]);
     await project.stop("cancel");
