@@ -228,7 +228,8 @@ export function whyOwned(
 ): string {
   const own = `/${viewer.user}/`;
   const task = owner.taskId.startsWith(own) ? owner.taskId.slice(own.length) : owner.taskId;
-  const job = task.replace(/\/\d+$/, "");
+  // A job of one task is known without its index.
+  const job = owner.taskIndex > 0 ? task : task.replace(/\/\d+$/, "");
   const home = /^(.*)\/jobs\//s.exec(owner.jobFolder)?.[1] ?? viewer.stintFolder;
   const elsewhere = home !== viewer.stintFolder;
   const look = `${elsewhere ? `STINT_DIR=${quoteCommand([home])} ` : ""}stint status ${quoteShell(job)}`;

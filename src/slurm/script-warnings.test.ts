@@ -8,6 +8,8 @@ function warnings(lines: readonly string[], shebang = "#!/bin/bash"): readonly s
 describe("warnings about a batch script", () => {
   it.each([
     ["scontrol requeue $SLURM_JOB_ID", "leave with status 99"],
+    ["timeout 9m ./sim", "timeout is not needed"],
+    ["X=1 exec timeout -s TERM -k 10 3500 ./sim", "timeout is not needed"],
     ["#DW jobdw capacity=1TB", "not read"],
     ["#PBS -l walltime=1:00", "not read"],
     ['sbatch "$0"', "submits itself"],

@@ -27,6 +27,10 @@ export function scriptWarnings(text: string, name: string, unread: readonly numb
       "it submits itself again: leave that to stint, or two chains work on one checkpoint",
     ),
     ...told(
+      found(commands, /(^\s*|[;&|(]\s*)(\w+=\S*\s+)*(exec\s+)?timeout\s+\S/),
+      "timeout is not needed: TERM comes by itself, the margin before the limit, and a changed limit counts",
+    ),
+    ...told(
       found(
         commands,
         /dirname\s+(--\s+)?["']?\$\{?(0|BASH_SOURCE)|\$\{(0|BASH_SOURCE(\[0\])?)%|os\.path\.\w+\(__file__/,

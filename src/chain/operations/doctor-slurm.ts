@@ -42,6 +42,8 @@ export async function schedulerFindings(
   const config = await questions.config();
   const byDefault = job === "" ? `slurm by default (${sbatch})` : `local by default: this is inside Slurm job ${job}`;
   // sbatch on PATH says nothing about whether there is a Slurm behind it.
+  if (config.kind === "unreachable" && spec?.scheduler === "local")
+    return { findings: [ok("scheduler", `local, as asked; of ${sbatch} no controller answers`)], questions: null };
   if (config.kind === "unreachable")
     return {
       findings: [
