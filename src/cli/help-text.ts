@@ -29,7 +29,7 @@ function settingsHelp(command: CliCommand, columns: number, all: boolean): reado
   const known = command.settings;
   if (all) return [optionHelp(known, columns).trimEnd()];
   const usual = known.filter(({ key, help }) => USUAL.has(key) && help !== "").map(inOneGroup);
-  const rest = `all ${known.length} settings, with several tasks (--tasks, --array, --parallel), budgets and times: stint ${command.name} --help all`;
+  const rest = `all ${known.length} settings, with --tasks, --array, budgets and times: stint ${command.name} --help all`;
   return [optionHelp(usual, columns).trimEnd(), wrap(rest, columns)];
 }
 
