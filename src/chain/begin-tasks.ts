@@ -3,11 +3,10 @@
  * job, calls it; what it does is advancing, so that any number of processes may do it at once.
  */
 import {
-  isNothing,
+  isLeft,
   type JobSpec,
   mayBegin,
   type Outcome,
-  refOf,
   stopNumber,
   type TaskPhase,
   taskIndices,
@@ -25,6 +24,7 @@ import {
   type TaskState,
   taskPlace,
 } from "../journal/index.ts";
+import { claimerOf } from "./hand-in.ts";
 import type { World } from "./world.ts";
 
 export interface BeginOptions {
@@ -42,6 +42,8 @@ export interface BeginResult {
   readonly refused: { readonly task: TaskPlace; readonly attempt: number; readonly error: string } | null;
   /** May begin, and was not tried any more. */
   readonly left: number;
+  /** After so long one that was left, and whose claimer cannot be seen from here, may be gone on with. Null: there is none. */
+  readonly lookAgainMs: number | null;
 }
 
 /** Begins, by `begin`, every task that may begin and that nobody moves. For a job of one task there is nothing to do. */
@@ -54,15 +56,17 @@ export async function beginTasks(
   const endMs = world.clock.monotonicMs() + (options.withinMs ?? Number.POSITIVE_INFINITY);
   const isOver = (): boolean => options.signal?.aborted === true || world.clock.monotonicMs() >= endMs;
   let moved = 0;
+  let lookAgainMs: number | null = null;
   const ended = new Set<number>();
   for (;;) {
     const spec = (await readSpec(world.folder, job))?.revision.spec ?? null;
-    if (spec === null || (spec.tasks ?? null) === null) return { moved, refused: null, left: 0 };
+    if (spec === null || (spec.tasks ?? null) === null) return { moved, refused: null, left: 0, lookAgainMs };
     const { tasks, slot } = await readPhases(world, job, spec);
     const due = dueTasks(world, tasks, spec);
+    const before = new Set(world.memory.unclear);
     let again = false;
     for (const [at, { task, mayBegin: may }] of due.entries()) {
-      if (isOver()) return { moved, refused: null, left: due.length - at };
+      if (isOver()) return { moved, refused: null, left: due.length - at, lookAgainMs };
       // A resume since then has put others in the way.
       if (!(await stands(world, job, slot))) {
         again = true;
@@ -70,8 +74,10 @@ export async function beginTasks(
       }
       const outcome = await begin(task, may ? slot : null);
       if (outcome.kind === "waiting" && outcome.forSlot !== true) {
-        const error = refusalOf(world, task, outcome.attempt);
-        if (error !== null) return { moved, refused: { task, attempt: outcome.attempt, error }, left: due.length - at };
+        const error = refusalOf(world, task, outcome.attempt, before);
+        if (error === null) lookAgainMs = Math.min(lookAgainMs ?? Number.POSITIVE_INFINITY, outcome.lookAgainMs);
+        if (error !== null)
+          return { moved, refused: { task, attempt: outcome.attempt, error }, left: due.length - at, lookAgainMs };
       } else moved += 1;
       options.onMoved?.(at + 1, due.length);
       if (outcome.kind !== "over" && outcome.kind !== "held") continue;
@@ -79,7 +85,7 @@ export async function beginTasks(
       if (!ended.has(task.index)) again = true;
       ended.add(task.index);
     }
-    if (!again) return { moved, refused: null, left: 0 };
+    if (!again) return { moved, refused: null, left: 0, lookAgainMs };
   }
 }
 
@@ -158,25 +164,25 @@ function dueTasks(world: World, tasks: readonly TaskNow[], spec: JobSpec): reado
   const allowed = new Set(mayBegin(phasesOf(tasks), spec.tasks?.parallel ?? null));
   return tasks.flatMap((task, position) => {
     const may = allowed.has(position);
-    return may || isLeft(world, task) ? [{ task: task.place, mayBegin: may }] : [];
+    return may || isLeftOver(world, task) ? [{ task: task.place, mayBegin: may }] : [];
   });
 }
 
-/** No job of it is known, and who has claimed its attempt is not at it: a chain that anybody may advance. */
-function isLeft(world: World, { phase, state }: TaskNow): boolean {
-  if (phase !== "begun") return false;
-  const living = state.open.filter((attempt) => !isNothing(attempt));
-  return living.every(
-    ({ claim, ...attempt }) =>
-      refOf({ claim, ...attempt }) === null && (claim === null || world.aliveHere(claim.by) === "gone"),
+/** Ours that was refused, or got no clear answer, counts as left: this process may not be about to look at it again. */
+function isLeftOver(world: World, { place, phase, state }: TaskNow): boolean {
+  return isLeft(
+    phase,
+    state,
+    ({ by }, { number }) => claimerOf(world, by, attemptPlace(place, number).folder) === "alive",
   );
 }
 
-function refusalOf(world: World, task: TaskPlace, attempt: number): string | null {
+/** `before`: what got no clear answer earlier. It is looked for, and no reason to leave the others. */
+function refusalOf(world: World, task: TaskPlace, attempt: number, before: ReadonlySet<string>): string | null {
   const key = attemptPlace(task, attempt).folder;
   const refusal = world.memory.refusals.get(key);
   if (refusal !== undefined) return refusal.error;
-  return world.memory.unclear.has(key) ? "the scheduler gave no clear answer" : null;
+  return world.memory.unclear.has(key) && !before.has(key) ? "the scheduler gave no clear answer" : null;
 }
 
 /** Grows with each stop and resume, of whichever task. */

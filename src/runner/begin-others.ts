@@ -14,11 +14,13 @@ export async function beginOthers(ports: Body, keeping: { readonly over: boolean
   const { world, place, spec } = ports;
   // Where there is a submitter it is at it, and this body watches over that one.
   if ((spec.tasks ?? null) === null || isSubmittersTurn(ports)) return;
+  let againMs: number | null = null;
   for (let pauseMs = FIRST_MS; ; pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2)) {
-    await world.clock.sleep(pauseMs);
+    // A claim whose maker cannot be seen is gone on with by whoever has watched it for long enough: this must be the same process.
+    await world.clock.sleep(againMs === null ? pauseMs : Math.min(pauseMs, Math.max(FIRST_MS, againMs)));
     if (keeping.over || ports.leaving()) return;
     try {
-      await advanceJob(world, place.task.job, { withinMs: FIRST_MS });
+      againMs = (await advanceJob(world, place.task.job, { withinMs: FIRST_MS })).lookAgainMs;
     } catch (error) {
       // Other tasks must not hurt the one that runs.
       world.log(`other tasks: ${error instanceof Error ? error.message : String(error)}`);

@@ -1,0 +1,38 @@
+import { expect, test } from "vitest";
+import { advanceJob } from "../../src/chain/index.ts";
+import { TaskMovers } from "./task-movers.ts";
+
+test.each(["another host", "here"])(
+  "a claim without a job whose maker was on %s: whoever moves the other tasks goes on with it",
+  async (host) => {
+    const movers = new TaskMovers(2, 1);
+    const world = movers.world("here");
+    movers.claim(0, 1, host);
+    // Its slot is kept until it is sure that no job of it appears.
+    const first = await movers.until(advanceJob(world, movers.job));
+    if (host !== "here") {
+      expect(movers.attempts(0)).toEqual(["claimed"]);
+      expect(first.lookAgainMs).toBeGreaterThan(0);
+      await movers.until(world.clock.sleep(first.lookAgainMs ?? 0));
+      await movers.until(advanceJob(world, movers.job));
+    }
+    expect(movers.attempts(0)).toEqual(["withdrawn", "submitted"]);
+    expect(movers.attempts(1)).toEqual([]);
+  },
+);
+
+test("a submit of ours that got no clear answer is gone on with by ourselves, and keeps no other task from beginning", async () => {
+  const movers = new TaskMovers(2);
+  const world = movers.world("here");
+  movers.cluster.unclear = 1;
+  expect(await movers.until(advanceJob(world, movers.job))).toMatchObject({ refused: { attempt: 1 }, left: 2 });
+  movers.cluster.unclear = 0;
+  // It never appears.
+  await movers.until(world.clock.sleep(10_000));
+  movers.cluster.jobs.clear();
+  await movers.until(advanceJob(world, movers.job));
+  expect(movers.attempts(1)).toEqual(["submitted"]);
+  await movers.until(world.clock.sleep(10_000));
+  await movers.until(advanceJob(world, movers.job));
+  expect(movers.attempts(0)).toEqual(["withdrawn", "submitted"]);
+});
