@@ -6,6 +6,7 @@ import {
   isLeft,
   type JobSpec,
   mayBegin,
+  type OthersLeft,
   type Outcome,
   stopNumber,
   type TaskPhase,
@@ -33,18 +34,38 @@ export interface BeginOptions {
   readonly signal?: AbortSignal;
   /** After each: how many have been moved, of how many that were due. */
   readonly onMoved?: (moved: number, due: number) => void;
+  /** For who stays: a refused claim is kept, and the next call tries the same one again; see `takeBackKept`. Default: it is taken back. */
+  readonly keeps?: boolean;
 }
 
 export interface BeginResult {
   /** Tasks that were moved now. */
   readonly moved: number;
   /** The scheduler's "not now", after which no more were begun: whoever moves the job next goes on. Null: none. */
-  readonly refused: { readonly task: TaskPlace; readonly attempt: number; readonly error: string } | null;
+  readonly refused: Refused | null;
   /** May begin, and was not tried any more. */
   readonly left: number;
   /** After so long one that was left, and whose claimer cannot be seen from here, may be gone on with. Null: there is none. */
   readonly lookAgainMs: number | null;
+  /** Submits of ours without a clear answer whose job is still looked for. */
+  readonly sought: number;
 }
+
+interface Refused {
+  readonly task: TaskPlace;
+  readonly attempt: number;
+  readonly error: string;
+  readonly lookAgainMs: number;
+}
+
+/** What may begin and was not begun, for whoever can stay and try again; null: nothing. */
+export function othersLeft({ refused, left, lookAgainMs, sought }: BeginResult): OthersLeft | null {
+  if (refused !== null) return { count: left, why: refused.error, lookAgainMs: refused.lookAgainMs };
+  if (left > 0) return { count: left, why: "there was no time to begin them", lookAgainMs: 0 };
+  return sought === 0 ? null : { count: sought, why: UNCLEAR, lookAgainMs: lookAgainMs ?? 0 };
+}
+
+const UNCLEAR = "the scheduler gave no clear answer";
 
 /** Begins, by `begin`, every task that may begin and that nobody moves. For a job of one task there is nothing to do. */
 export async function beginTasks(
@@ -57,16 +78,18 @@ export async function beginTasks(
   const isOver = (): boolean => options.signal?.aborted === true || world.clock.monotonicMs() >= endMs;
   let moved = 0;
   let lookAgainMs: number | null = null;
+  let sought = 0;
   const ended = new Set<number>();
   for (;;) {
     const spec = (await readSpec(world.folder, job))?.revision.spec ?? null;
-    if (spec === null || (spec.tasks ?? null) === null) return { moved, refused: null, left: 0, lookAgainMs };
+    if (spec === null || (spec.tasks ?? null) === null) return { moved, refused: null, left: 0, lookAgainMs, sought };
     const { tasks, slot } = await readPhases(world, job, spec);
     const due = dueTasks(world, tasks, spec);
     const before = new Set(world.memory.unclear);
+    sought = 0;
     let again = false;
     for (const [at, { task, mayBegin: may }] of due.entries()) {
-      if (isOver()) return { moved, refused: null, left: due.length - at, lookAgainMs };
+      if (isOver()) return { moved, refused: null, left: due.length - at, lookAgainMs, sought };
       // A resume since then has put others in the way.
       if (!(await stands(world, job, slot))) {
         again = true;
@@ -75,9 +98,13 @@ export async function beginTasks(
       const outcome = await begin(task, may ? slot : null);
       if (outcome.kind === "waiting" && outcome.forSlot !== true) {
         const error = refusalOf(world, task, outcome.attempt, before);
-        if (error === null) lookAgainMs = Math.min(lookAgainMs ?? Number.POSITIVE_INFINITY, outcome.lookAgainMs);
-        if (error !== null)
-          return { moved, refused: { task, attempt: outcome.attempt, error }, left: due.length - at, lookAgainMs };
+        const { attempt, lookAgainMs: againMs } = outcome;
+        if (error !== null) {
+          const refused = { task, attempt, error, lookAgainMs: againMs };
+          return { moved, refused, left: due.length - at, lookAgainMs, sought };
+        }
+        lookAgainMs = Math.min(lookAgainMs ?? Number.POSITIVE_INFINITY, againMs);
+        if (before.has(attemptPlace(task, attempt).folder)) sought += 1;
       } else moved += 1;
       options.onMoved?.(at + 1, due.length);
       if (outcome.kind !== "over" && outcome.kind !== "held") continue;
@@ -85,7 +112,7 @@ export async function beginTasks(
       if (!ended.has(task.index)) again = true;
       ended.add(task.index);
     }
-    if (!again) return { moved, refused: null, left: 0, lookAgainMs };
+    if (!again) return { moved, refused: null, left: 0, lookAgainMs, sought };
   }
 }
 
@@ -182,7 +209,7 @@ function refusalOf(world: World, task: TaskPlace, attempt: number, before: Reado
   const key = attemptPlace(task, attempt).folder;
   const refusal = world.memory.refusals.get(key);
   if (refusal !== undefined) return refusal.error;
-  return world.memory.unclear.has(key) && !before.has(key) ? "the scheduler gave no clear answer" : null;
+  return world.memory.unclear.has(key) && !before.has(key) ? UNCLEAR : null;
 }
 
 /** Grows with each stop and resume, of whichever task. */

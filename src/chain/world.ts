@@ -43,6 +43,8 @@ export interface Memory {
   readonly accepted: Map<string, { readonly ref: Ref; readonly cluster: string | null; readonly id: string }>;
   /** Refusals, to ask again later with growing waits. */
   readonly refusals: Map<string, Refusal>;
+  /** Refused claims on other tasks that this process keeps to try them again, by attempt folder. */
+  readonly kept: Set<string>;
 }
 
 export interface Refusal {
@@ -55,5 +57,12 @@ export interface Refusal {
 }
 
 export function newMemory(): Memory {
-  return { watches: new Map(), submitting: new Set(), unclear: new Set(), accepted: new Map(), refusals: new Map() };
+  return {
+    watches: new Map(),
+    submitting: new Set(),
+    unclear: new Set(),
+    accepted: new Map(),
+    refusals: new Map(),
+    kept: new Set(),
+  };
 }

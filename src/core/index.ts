@@ -80,6 +80,7 @@ export { isLeft, isNothing, mayBegin, type TaskPhase, taskPhase } from "./slots.
 export {
   type Claimer,
   nextStep,
+  type OthersLeft,
   type Outcome,
   refOf,
   refsOf,
