@@ -20,7 +20,7 @@ export async function beginOthers(ports: Body, keeping: { readonly over: boolean
     await world.clock.sleep(againMs === null ? pauseMs : Math.min(pauseMs, Math.max(FIRST_MS, againMs)));
     if (keeping.over || ports.leaving()) return;
     try {
-      againMs = (await advanceJob(world, place.task.job, { withinMs: FIRST_MS })).lookAgainMs;
+      againMs = (await advanceJob(world, place.task.job, { withinMs: FIRST_MS, keeps: true })).lookAgainMs;
     } catch (error) {
       // Other tasks must not hurt the one that runs.
       world.log(`other tasks: ${error instanceof Error ? error.message : String(error)}`);

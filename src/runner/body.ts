@@ -4,7 +4,7 @@
  * the window, and testifies. Whatever it loses on the way, it leaves without having started anything.
  */
 import { join } from "node:path";
-import { type AdvanceOptions, advance, claimedAttempt, recordJob, withdraw } from "../chain/index.ts";
+import { type AdvanceOptions, advance, claimedAttempt, recordJob, takeBackKept, withdraw } from "../chain/index.ts";
 import {
   type Claim,
   EMPTY_CARRY,
@@ -78,6 +78,7 @@ export async function runBody(given: BodyPorts): Promise<BodyEnd> {
   keeping.over = true;
   void topUp;
   await handOver(ports);
+  await takeBackKept(world);
   return { kind: "ran" };
 }
 

@@ -72,6 +72,8 @@ export class Cluster {
   refuse = 0;
   /** So many submits of each task are refused before one is taken. */
   refuseFirst = 0;
+  /** How long a submit takes. */
+  submitMs = 0;
   private readonly refusals = new Map<string, number>();
   private readonly sim: Simulator;
   private readonly limitMs: number;
@@ -205,8 +207,9 @@ export class Cluster {
     };
     return {
       name: "slurm",
-      submit: (submission) =>
-        call(
+      submit: async (submission) => {
+        if (this.submitMs > 0) await sim.sleep(actor, this.submitMs);
+        return call(
           () => {
             if (this.isRefused(submission.attemptFolder))
               return { kind: "refused" as const, error: "QOSMaxSubmitJobLimit", transient: true };
@@ -236,7 +239,8 @@ export class Cluster {
             return { kind: "accepted" as const, ref: job.ref, cluster: "sim", id };
           },
           () => ({ kind: "unclear" as const, error: "unable to contact the controller" }),
-        ),
+        );
+      },
       find: (script) =>
         call(
           () => {

@@ -2,7 +2,7 @@
 import { newMemory, type World } from "../../src/chain/index.ts";
 import type { JobSpec } from "../../src/core/index.ts";
 import { attemptPlace, encode, jobPlace, taskPlace } from "../../src/journal/index.ts";
-import { Cluster, EPOCH_MS, OWNER_UID } from "./cluster.ts";
+import { Cluster, EPOCH_MS, OWNER_UID, type RunningJob } from "./cluster.ts";
 import { Actor, Simulator } from "./simulator.ts";
 import { simulatedSpec } from "./spec.ts";
 
@@ -15,13 +15,17 @@ export class TaskMovers {
   readonly cluster: Cluster;
   readonly said: string[] = [];
 
-  constructor(tasks: number, parallel: number | null = null) {
+  constructor(tasks: number, parallel: number | null = null, mode: "self" | "submitter" = "self") {
     this.sim.slow = 0;
     const plan = { kind: "tasks", indices: `0-${tasks - 1}`, parallel } as const;
-    this.spec = { ...simulatedSpec(10, 0, 600_000), tasks: plan };
-    // Nobody looks at what a job does.
-    const idle = { term: () => {}, kill: () => {}, cutOff: () => {}, over: false };
-    this.cluster = new Cluster(this.sim, 600_000, () => idle);
+    const submitter = { limitMs: 3_600_000, marginMs: 60_000 } as NonNullable<JobSpec["submitter"]>;
+    this.spec = {
+      ...simulatedSpec(10, 0, 600_000),
+      tasks: plan,
+      mode,
+      ...(mode === "submitter" ? { submitter } : {}),
+    };
+    this.cluster = new Cluster(this.sim, 600_000, doNothing);
     this.sim.put(`${this.job.folder}/spec/0001.json`, encode({ ...frame, spec: this.spec, origins: {} }));
     this.sim.put(`${this.job.folder}/env.json`, encode({ ...frame, env: {} }));
   }
@@ -79,4 +83,20 @@ export class TaskMovers {
   private folder(task: number, number: number): string {
     return attemptPlace(taskPlace(this.job, task), number).folder;
   }
+}
+
+/** A job without processes, which goes when it is told to. */
+function doNothing(): RunningJob {
+  let over = false;
+  const end = (): void => {
+    over = true;
+  };
+  return {
+    term: end,
+    kill: end,
+    cutOff: () => {},
+    get over() {
+      return over;
+    },
+  };
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { advanceJob } from "../../src/chain/index.ts";
+import { advanceJob, takeBackKept } from "../../src/chain/index.ts";
 import { TaskMovers } from "./task-movers.ts";
 
 test.each(["another host", "here"])(
@@ -35,4 +35,22 @@ test("a submit of ours that got no clear answer is gone on with by ourselves, an
   await movers.until(world.clock.sleep(10_000));
   await movers.until(advanceJob(world, movers.job));
   expect(movers.attempts(0)).toEqual(["withdrawn", "submitted"]);
+});
+
+test("who stays tries a refused submit again with the same number, after the back-off; who leaves takes the claim back", async () => {
+  const movers = new TaskMovers(2);
+  const world = movers.world("here");
+  movers.cluster.refuse = 1;
+  for (let i = 0; i < 5; i++) {
+    const { refused } = await movers.until(advanceJob(world, movers.job, { keeps: true }));
+    expect(refused).toMatchObject({ attempt: 1, error: "QOSMaxSubmitJobLimit" });
+    await movers.until(world.clock.sleep(refused?.lookAgainMs ?? 0));
+  }
+  expect(movers.attempts(0)).toEqual(["claimed"]);
+  expect(movers.said.filter((line) => line.includes("not submitted"))).toHaveLength(5);
+  await movers.until(takeBackKept(world));
+  expect(movers.attempts(0)).toEqual(["withdrawn"]);
+  movers.cluster.refuse = 0;
+  await movers.until(advanceJob(world, movers.job));
+  expect([movers.attempts(0), movers.attempts(1)]).toEqual([["withdrawn", "submitted"], ["submitted"]]);
 });
