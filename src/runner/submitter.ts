@@ -206,13 +206,19 @@ class Life {
 
   async #move(task: TaskPlace, spec: JobSpec): Promise<Outcome> {
     const { world } = this.#ports;
-    const outcome = await advance(world, task);
+    const outcome = await advance(world, task, { others: false });
     if (spec.ahead === 0 || outcome.kind === "over" || outcome.kind === "held") return outcome;
     const { open } = await readTask(world.folder, task);
     const running = open.find(({ go, exited }) => go?.what === "start" && exited === null);
     if (running === undefined) return outcome;
     // A body in this mode queues nothing: its successors are our affair.
-    const queued = await advance(world, task, { me: running.number, topUp: true, ahead: spec.ahead, claims: true });
+    const queued = await advance(world, task, {
+      me: running.number,
+      topUp: true,
+      ahead: spec.ahead,
+      claims: true,
+      others: false,
+    });
     return queued.kind === "waiting" ? queued : outcome;
   }
 
