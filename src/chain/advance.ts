@@ -338,11 +338,17 @@ async function perform(
       if (mine) world.log(`attempt ${step.attempt} claimed (${step.basis})`);
       return;
     }
-    case "submit":
-      await submitAttempt(world, task, spec.spec, view, step.attempt);
+    case "submit": {
+      const ref = await submitAttempt(world, task, spec.spec, view, step.attempt);
+      // The controller need not be asked about what it has accepted just now: of a thousand tasks that would be a thousand calls. A
+      // look on this machine costs nothing, and shows whether the shepherd is there.
+      if (ref !== null && world.scheduler.name !== "local") round.seen.set(ref, JUST_ACCEPTED);
       return;
+    }
   }
 }
+
+const JUST_ACCEPTED: Seen = { kind: "active", phase: "pending", reason: null, limitEndAtMs: null };
 
 /** A job that is gone, or passed over, without having become a body: its script may have left word that it could not. */
 async function causeOf(

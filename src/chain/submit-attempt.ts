@@ -1,5 +1,14 @@
 /** What a claimed attempt is handed in with. */
-import { type Claim, hasNotBegun, type JobSpec, refOf, refsOf, taskIndices, type View } from "../core/index.ts";
+import {
+  type Claim,
+  hasNotBegun,
+  type JobSpec,
+  type Ref,
+  refOf,
+  refsOf,
+  taskIndices,
+  type View,
+} from "../core/index.ts";
 import {
   type AttemptPlace,
   attemptPlace,
@@ -18,15 +27,16 @@ export function claimedAttempt({ folder, number }: AttemptPlace): Claimed {
   return { folder, what: `attempt ${number}` };
 }
 
+/** The job that was accepted just now; null: none. */
 export async function submitAttempt(
   world: World,
   task: TaskPlace,
   spec: JobSpec,
   view: View,
   number: number,
-): Promise<void> {
+): Promise<Ref | null> {
   const place = attemptPlace(task, number);
-  await handIn(world, claimedAttempt(place), (script) => prepare(world, place, spec, view, script));
+  return handIn(world, claimedAttempt(place), (script) => prepare(world, place, spec, view, script));
 }
 
 async function prepare(

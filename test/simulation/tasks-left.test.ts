@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { advanceJob, takeBackKept } from "../../src/chain/index.ts";
+import { advance, advanceJob, takeBackKept, type World } from "../../src/chain/index.ts";
+import { taskPlace } from "../../src/journal/index.ts";
 import { TaskMovers } from "./task-movers.ts";
 
 test.each(["another host", "here"])(
@@ -53,4 +54,25 @@ test("who stays tries a refused submit again with the same number, after the bac
   movers.cluster.refuse = 0;
   await movers.until(advanceJob(world, movers.job));
   expect([movers.attempts(0), movers.attempts(1)]).toEqual([["withdrawn", "submitted"], ["submitted"]]);
+});
+
+test("the scheduler is asked about nothing that it has accepted just now", async () => {
+  const movers = new TaskMovers(5);
+  const world = movers.world("here");
+  let asked = 0;
+  const { observe } = world.scheduler;
+  const counting: World = {
+    ...world,
+    scheduler: {
+      ...world.scheduler,
+      observe: (refs, identities) => {
+        asked += 1;
+        return observe(refs, identities);
+      },
+    },
+  };
+  expect(await movers.until(advanceJob(counting, movers.job))).toMatchObject({ moved: 5, left: 0 });
+  expect(asked).toBe(0);
+  expect(await movers.until(advance(counting, taskPlace(movers.job, 0)))).toMatchObject({ kind: "going" });
+  expect(asked).toBe(1);
 });
