@@ -29,7 +29,7 @@ import { claimerOf } from "./hand-in.ts";
 import type { World } from "./world.ts";
 
 export interface BeginOptions {
-  /** Begin no more after this long, in ms. Default: all that may begin. */
+  /** The caller has so long, in ms: no more are begun when too little of it is left for a submit. Default: all that may begin. */
   readonly withinMs?: number;
   readonly signal?: AbortSignal;
   /** After each: how many have been moved, of how many that were due. */
@@ -61,11 +61,14 @@ interface Refused {
 /** What may begin and was not begun, for whoever can stay and try again; null: nothing. */
 export function othersLeft({ refused, left, lookAgainMs, sought }: BeginResult): OthersLeft | null {
   if (refused !== null) return { count: left, why: refused.error, lookAgainMs: refused.lookAgainMs };
-  if (left > 0) return { count: left, why: "there was no time to begin them", lookAgainMs: 0 };
+  if (left > 0) return { count: left, why: "there was no time to begin them", lookAgainMs: Number.POSITIVE_INFINITY };
   return sought === 0 ? null : { count: sought, why: UNCLEAR, lookAgainMs: lookAgainMs ?? 0 };
 }
 
 const UNCLEAR = "the scheduler gave no clear answer";
+
+/** A submit has its answer within this time, but for a controller in trouble. */
+const SUBMIT_MS = 10_000;
 
 /** Begins, by `begin`, every task that may begin and that nobody moves. For a job of one task there is nothing to do. */
 export async function beginTasks(
@@ -74,7 +77,9 @@ export async function beginTasks(
   begin: (task: TaskPlace, slot: Slot | null) => Promise<Outcome>,
   options: BeginOptions = {},
 ): Promise<BeginResult> {
-  const endMs = world.clock.monotonicMs() + (options.withinMs ?? Number.POSITIVE_INFINITY);
+  const { withinMs = Number.POSITIVE_INFINITY } = options;
+  // The caller may end then, and a submit that is cut off leaves nobody who knows whether there is a job.
+  const endMs = world.clock.monotonicMs() + withinMs - Math.min(SUBMIT_MS, withinMs / 4);
   const isOver = (): boolean => options.signal?.aborted === true || world.clock.monotonicMs() >= endMs;
   let moved = 0;
   let lookAgainMs: number | null = null;

@@ -72,6 +72,7 @@ export interface OthersLeft {
   readonly count: number;
   /** What the scheduler said, or that the time for it was over. */
   readonly why: string;
+  /** Infinite: the time that was given is over. */
   readonly lookAgainMs: number;
 }
 

@@ -73,11 +73,14 @@ export async function runBody(given: BodyPorts): Promise<BodyEnd> {
     return gate;
   }
   void keepAccounts(ports, keeping);
-  void beginOthers(ports, keeping);
+  const others = beginOthers(ports);
   await runApplication(ports, became.started, ready.progress);
   keeping.over = true;
   void topUp;
+  // What is in the middle of an sbatch must not be cut off by our own end: nobody would know whether there is a job.
+  const settled = others.end();
   await handOver(ports);
+  await Promise.race([settled, world.clock.sleep(stayMs(ports))]);
   await takeBackKept(world);
   return { kind: "ran" };
 }
@@ -326,12 +329,17 @@ async function leave(
   return { kind: "left", why };
 }
 
+/** From now on. */
+function stayMs({ world, limitAtMs }: Pick<Body, "world" | "limitAtMs">): number {
+  return Math.max(0, Math.min(STAY_MS, (limitAtMs ?? Number.POSITIVE_INFINITY) - 200 - world.clock.monotonicMs()));
+}
+
 /** A body that leaves has ended its task, or finds it over: it stays until others of the job that may begin have begun. */
 async function lastAdvance(ports: BodyPorts, options: Pick<AdvanceOptions, "assume"> = {}): Promise<Outcome> {
   const { world, place } = ports;
-  const nowMs = world.clock.monotonicMs();
-  const untilMs = Math.min(nowMs + STAY_MS, (limitOf(ports) ?? Number.POSITIVE_INFINITY) - 200);
-  const beginning = { withinMs: untilMs - nowMs, keeps: true };
+  const withinMs = stayMs({ ...ports, limitAtMs: limitOf(ports) });
+  const untilMs = world.clock.monotonicMs() + withinMs;
+  const beginning = { withinMs, keeps: true };
   const outcome = await advance(world, place.task, { ...options, me: place.number, beginning });
   const left = outcome.kind === "over" || outcome.kind === "held" ? outcome.others : undefined;
   if (left !== undefined) await seeToOthers(world, place.task.job, untilMs, left);

@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 import { advance, advanceJob, takeBackKept, type World } from "../../src/chain/index.ts";
-import { taskPlace } from "../../src/journal/index.ts";
+import { attemptPlace, taskPlace } from "../../src/journal/index.ts";
+import { beginOthers } from "../../src/runner/begin-others.ts";
+import type { Body } from "../../src/runner/ports.ts";
 import { TaskMovers } from "./task-movers.ts";
 
 test.each(["another host", "here"])(
@@ -75,4 +77,28 @@ test("the scheduler is asked about nothing that it has accepted just now", async
   expect(asked).toBe(0);
   expect(await movers.until(advance(counting, taskPlace(movers.job, 0)))).toMatchObject({ kind: "going" });
   expect(asked).toBe(1);
+});
+
+test("no submit is begun that the time given is too short for", async () => {
+  const movers = new TaskMovers(5);
+  const world = movers.world("here");
+  movers.cluster.submitMs = 4_000;
+  const begunMs = world.clock.monotonicMs();
+  expect(await movers.until(advanceJob(world, movers.job, { withinMs: 10_000 }))).toMatchObject({ moved: 2, left: 3 });
+  expect(world.clock.monotonicMs() - begunMs).toBeLessThan(10_000);
+});
+
+test("a body that ends awaits the submit that it is in the middle of, and begins no more beside its application", async () => {
+  const movers = new TaskMovers(5);
+  const world = movers.world("here");
+  movers.cluster.submitMs = 8_000;
+  const place = attemptPlace(taskPlace(movers.job, 4), 1);
+  const spec = { ...movers.spec, marginMs: 3_000 };
+  const others = beginOthers({ world, place, spec, limitAtMs: null, leaving: () => false } as unknown as Body);
+  await movers.until(world.clock.sleep(63_000));
+  expect(movers.attempts(0)).toEqual(["claimed"]);
+  await movers.until(others.end());
+  expect(movers.attempts(0)).toEqual(["submitted"]);
+  await movers.until(world.clock.sleep(200_000));
+  expect(movers.attempts(1)).toEqual([]);
 });
