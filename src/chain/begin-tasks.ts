@@ -8,6 +8,7 @@ import {
   mayBegin,
   type OthersLeft,
   type Outcome,
+  stopInForce,
   stopNumber,
   type TaskPhase,
   taskIndices,
@@ -88,6 +89,7 @@ export async function beginTasks(
   for (;;) {
     const spec = (await readSpec(world.folder, job))?.revision.spec ?? null;
     if (spec === null || (spec.tasks ?? null) === null) return { moved, refused: null, left: 0, lookAgainMs, sought };
+    if (await isStoppedAsAWhole(world, job, spec)) return { moved, refused: null, left: 0, lookAgainMs, sought };
     const { tasks, slot } = await readPhases(world, job, spec);
     const due = dueTasks(world, tasks, spec);
     const before = new Set(world.memory.unclear);
@@ -119,6 +121,12 @@ export async function beginTasks(
     }
     if (!again) return { moved, refused: null, left: 0, lookAgainMs, sought };
   }
+}
+
+/** Then nothing may begin, and what has begun is the affair of its own movers and of whoever stops: no task need be read. */
+async function isStoppedAsAWhole(world: World, job: JobPlace, spec: JobSpec): Promise<boolean> {
+  const stops = await readAllStops(world.folder, job);
+  return taskIndices(spec.tasks).every((index) => stopInForce(stopsFor(stops, index)) !== null);
 }
 
 /** The right to begin a task, good for as long as no stop or resume is on file that was not seen when it was given. */

@@ -45,6 +45,8 @@ export interface Memory {
   readonly refusals: Map<string, Refusal>;
   /** Refused claims on other tasks that this process keeps to try them again, by attempt folder. */
   readonly kept: Set<string>;
+  /** Whether any task of a job has run, by job folder: a yes stays one, a no is good for a while. */
+  readonly ran: Map<string, { readonly any: boolean; readonly atMs: number }>;
 }
 
 export interface Refusal {
@@ -64,5 +66,6 @@ export function newMemory(): Memory {
     accepted: new Map(),
     refusals: new Map(),
     kept: new Set(),
+    ran: new Map(),
   };
 }

@@ -9,6 +9,8 @@ import type { Body } from "./ports.ts";
 /** Far from the start, when all others of a large job may be starting too. */
 const FIRST_MS = 60_000;
 const LONGEST_PAUSE_MS = 30 * 60_000;
+/** Tasks that have begun together do not all look together: no common factor with `FIRST_MS`. */
+const APART_MS = 7_919;
 
 export interface OthersBegun {
   /** No more are begun: resolves when a submit that is under way has its answer. */
@@ -34,7 +36,8 @@ async function loop(ports: Body, ending: AbortSignal, onRound: (now: Promise<voi
   // Where there is a submitter it is at it, and this body watches over that one.
   if ((spec.tasks ?? null) === null || isSubmittersTurn(ports)) return;
   let againMs: number | null = null;
-  for (let pauseMs = FIRST_MS; ; pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2)) {
+  const firstMs = FIRST_MS + ((place.task.index * APART_MS) % FIRST_MS);
+  for (let pauseMs = firstMs; ; pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2)) {
     // A claim whose maker cannot be seen is gone on with by whoever has watched it for long enough: this must be the same process.
     await world.clock.sleep(againMs === null ? pauseMs : Math.min(pauseMs, Math.max(FIRST_MS, againMs)));
     if (ending.aborted || ports.leaving()) return;

@@ -15,7 +15,12 @@ export class TaskMovers {
   readonly cluster: Cluster;
   readonly said: string[] = [];
 
-  constructor(tasks: number, parallel: number | null = null, mode: "self" | "submitter" = "self") {
+  constructor(
+    tasks: number,
+    parallel: number | null = null,
+    mode: "self" | "submitter" = "self",
+    more: Partial<JobSpec> = {},
+  ) {
     this.sim.slow = 0;
     const plan = { kind: "tasks", indices: `0-${tasks - 1}`, parallel } as const;
     const submitter = { limitMs: 3_600_000, marginMs: 60_000 } as NonNullable<JobSpec["submitter"]>;
@@ -23,6 +28,7 @@ export class TaskMovers {
       ...simulatedSpec(10, 0, 600_000),
       tasks: plan,
       mode,
+      ...more,
       ...(mode === "submitter" ? { submitter } : {}),
     };
     this.cluster = new Cluster(this.sim, 600_000, doNothing);

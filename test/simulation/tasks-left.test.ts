@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { advance, advanceJob, takeBackKept, type World } from "../../src/chain/index.ts";
-import { attemptPlace, taskPlace } from "../../src/journal/index.ts";
+import { attemptPlace, createStop, taskPlace } from "../../src/journal/index.ts";
 import { beginOthers } from "../../src/runner/begin-others.ts";
 import type { Body } from "../../src/runner/ports.ts";
 import { TaskMovers } from "./task-movers.ts";
@@ -92,7 +92,7 @@ test("a body that ends awaits the submit that it is in the middle of, and begins
   const movers = new TaskMovers(5);
   const world = movers.world("here");
   movers.cluster.submitMs = 8_000;
-  const place = attemptPlace(taskPlace(movers.job, 4), 1);
+  const place = attemptPlace(taskPlace(movers.job, 0), 1);
   const spec = { ...movers.spec, marginMs: 3_000 };
   const others = beginOthers({ world, place, spec, limitAtMs: null, leaving: () => false } as unknown as Body);
   await movers.until(world.clock.sleep(63_000));
@@ -101,4 +101,47 @@ test("a body that ends awaits the submit that it is in the middle of, and begins
   expect(movers.attempts(0)).toEqual(["submitted"]);
   await movers.until(world.clock.sleep(200_000));
   expect(movers.attempts(1)).toEqual([]);
+});
+
+/** Counts what is read of the tasks of a job. */
+function countingReads(world: World): { readonly world: World; readonly count: () => number } {
+  let count = 0;
+  const noting =
+    <T>(act: (path: string) => Promise<T>) =>
+    (path: string): Promise<T> => {
+      if (path.includes("/tasks/")) count += 1;
+      return act(path);
+    };
+  const { folder } = world;
+  const read = noting(folder.read);
+  const list = noting(folder.list);
+  return { world: { ...world, folder: { ...folder, read, list } }, count: () => count };
+}
+
+test("no task of a job is read that is stopped as a whole", async () => {
+  const movers = new TaskMovers(5);
+  const { world, count } = countingReads(movers.world("here"));
+  const say = (kind: "drain" | "resume", task?: number) =>
+    movers.until(
+      createStop(world.folder, movers.job, {
+        ...{ version: 1, nonce: kind, atMs: 0, by: "ann", kind },
+        ...(task === undefined ? {} : { task }),
+      }),
+    );
+  await say("drain");
+  await movers.until(advanceJob(world, movers.job));
+  expect(count()).toBe(0);
+  await say("resume", 3);
+  await movers.until(advanceJob(world, movers.job));
+  expect([2, 3, 4].map((task) => movers.attempts(task))).toEqual([[], ["submitted"], []]);
+});
+
+test("of many tasks that wait for a release each reads no more of the others than without that wish", async () => {
+  const readsOf = async (hold: boolean): Promise<number> => {
+    const movers = new TaskMovers(12, null, "self", { untilFirstRun: { hold, beginAtMs: null, dependency: null } });
+    const { world, count } = countingReads(movers.world("here"));
+    expect(await movers.until(advanceJob(world, movers.job))).toMatchObject({ moved: 12 });
+    return count();
+  };
+  expect((await readsOf(true)) - (await readsOf(false))).toBeLessThan(12 * 11);
 });

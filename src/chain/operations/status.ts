@@ -9,6 +9,7 @@ import {
   progressValue,
   type Ref,
   type Seen,
+  stopInForce,
   type TaskPhase,
   taskPhase,
 } from "../../core/index.ts";
@@ -244,7 +245,9 @@ async function amongOthers(
   if (!each.some(isUnmoved)) return each;
   const allowed = new Set(mayBegin(phases, tasks[0]?.spec.tasks?.parallel ?? null));
   // Where the scheduler is silent about one that has begun, nobody can say that it moves nothing.
-  const move = each.some(({ mover, state }) => mover || state === "waiting") || (await isHandingOn(looked, round));
+  const isMoved = each.some(({ mover, state }) => mover || state === "waiting") || (await isHandingOn(looked, round));
+  // Nobody begins anything, or goes on with a claim, in a job that is stopped as a whole: that is for who stops it.
+  const move = isMoved && tasks.some(({ stops }) => stopInForce(stops) === null);
   return each.map((status, position) => {
     const task = tasks[position];
     const input = task === undefined ? undefined : inputs.get(task);
