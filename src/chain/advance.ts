@@ -26,17 +26,27 @@ import {
   waitsAsWished,
 } from "../core/index.ts";
 import {
+  type AttemptPlace,
   attemptPlace,
   createRecord,
   type JobPlace,
   JournalError,
+  placeOfAttemptFolder,
   readSpec,
   readStops,
   readTask,
   type TaskPlace,
 } from "../journal/index.ts";
 import { isOrphaned, type JobIdentity } from "../schedulers/index.ts";
-import { type BeginOptions, type BeginResult, beginTasks, findSlot, type Slot, stands } from "./begin-tasks.ts";
+import {
+  type BeginOptions,
+  type BeginResult,
+  beginTasks,
+  findSlot,
+  othersLeft,
+  type Slot,
+  stands,
+} from "./begin-tasks.ts";
 import { adoptJob, claimerOf } from "./hand-in.ts";
 import { identitiesOf } from "./job-identity.ts";
 import { readRuntimeFault } from "./runtime-fault.ts";
@@ -56,6 +66,8 @@ export interface AdvanceOptions {
   readonly assume?: ReadonlyMap<Ref, Seen>;
   /** Begin other tasks of the job where this one is over. Default true; false where all of them are stopped. */
   readonly others?: boolean;
+  /** How it begins other tasks. */
+  readonly beginning?: Pick<BeginOptions, "withinMs" | "keeps">;
 }
 
 /** More steps than any chain needs in one call; a bug must not turn into a busy loop. */
@@ -65,14 +77,15 @@ const BEGIN_MS = 60_000;
 
 /**
  * Advances one task. Whoever finds it over has freed a slot, and begins what may begin of its job's other tasks; in mode submitter
- * a body leaves that to the submitter.
+ * a body leaves that to the submitter. What may begin and was not begun is in the outcome: who can stay tries again.
  */
 export async function advance(world: World, task: TaskPlace, options: AdvanceOptions = {}): Promise<Outcome> {
   const outcome = await advanceTask(world, task, options, null);
   if (options.others === false || (outcome.kind !== "over" && outcome.kind !== "held")) return outcome;
   const claims = options.claims ?? mayClaim((await specOf(world, task)).spec, options);
-  if (claims) await advanceJob(world, task.job, { withinMs: BEGIN_MS });
-  return outcome;
+  if (!claims) return outcome;
+  const left = othersLeft(await advanceJob(world, task.job, { withinMs: BEGIN_MS, ...options.beginning }));
+  return left === null ? outcome : { ...outcome, others: left };
 }
 
 function mayClaim({ mode }: JobSpec, { me }: AdvanceOptions): boolean {
@@ -81,19 +94,32 @@ function mayClaim({ mode }: JobSpec, { me }: AdvanceOptions): boolean {
 
 /**
  * Begins every task of a job that may begin and that nobody moves; a job of one task is left alone. What the scheduler does not take
- * now leaves no claim behind.
+ * now leaves no claim behind, unless the caller keeps it.
  */
 export async function advanceJob(world: World, job: JobPlace, options: BeginOptions = {}): Promise<BeginResult> {
   const result = await beginTasks(world, job, (task, slot) => advanceTask(world, task, {}, slot), options);
-  if (result.refused !== null) await takeBack(world, result.refused.task, result.refused.attempt);
+  if (result.refused === null) return result;
+  const place = attemptPlace(result.refused.task, result.refused.attempt);
+  if (options.keeps === true) world.memory.kept.add(place.folder);
+  else await takeBack(world, place);
   return result;
 }
 
+/** Whoever has kept refused claims leaves: others begin those tasks. */
+export async function takeBackKept(world: World): Promise<void> {
+  for (const folder of [...world.memory.kept]) {
+    world.memory.kept.delete(folder);
+    const place = placeOfAttemptFolder(folder);
+    if (place !== null) await takeBack(world, place);
+  }
+}
+
 /** Our own claim, of which a clear no says that no job carries it: the next mover need not look for one. */
-async function takeBack(world: World, task: TaskPlace, attempt: number): Promise<void> {
-  if (!world.memory.refusals.has(attemptPlace(task, attempt).folder)) return;
-  if (await isOurClaim(world, task, attempt))
-    await withdraw(world, task, attempt, "not-needed", "the scheduler did not take it");
+async function takeBack(world: World, { task, number, folder }: AttemptPlace): Promise<void> {
+  // What is being handed in just now may be taken after all.
+  if (!world.memory.refusals.has(folder) || world.memory.submitting.has(folder)) return;
+  if (await isOurClaim(world, task, number))
+    await withdraw(world, task, number, "not-needed", "the scheduler did not take it");
 }
 
 async function isOurClaim(world: World, task: TaskPlace, attempt: number): Promise<boolean> {
@@ -312,11 +338,17 @@ async function perform(
       if (mine) world.log(`attempt ${step.attempt} claimed (${step.basis})`);
       return;
     }
-    case "submit":
-      await submitAttempt(world, task, spec.spec, view, step.attempt);
+    case "submit": {
+      const ref = await submitAttempt(world, task, spec.spec, view, step.attempt);
+      // The controller need not be asked about what it has accepted just now: of a thousand tasks that would be a thousand calls. A
+      // look on this machine costs nothing, and shows whether the shepherd is there.
+      if (ref !== null && world.scheduler.name !== "local") round.seen.set(ref, JUST_ACCEPTED);
       return;
+    }
   }
 }
+
+const JUST_ACCEPTED: Seen = { kind: "active", phase: "pending", reason: null, limitEndAtMs: null };
 
 /** A job that is gone, or passed over, without having become a body: its script may have left word that it could not. */
 async function causeOf(

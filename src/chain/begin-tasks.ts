@@ -3,11 +3,12 @@
  * job, calls it; what it does is advancing, so that any number of processes may do it at once.
  */
 import {
-  isNothing,
+  isLeft,
   type JobSpec,
   mayBegin,
+  type OthersLeft,
   type Outcome,
-  refOf,
+  stopInForce,
   stopNumber,
   type TaskPhase,
   taskIndices,
@@ -25,24 +26,50 @@ import {
   type TaskState,
   taskPlace,
 } from "../journal/index.ts";
+import { claimerOf } from "./hand-in.ts";
 import type { World } from "./world.ts";
 
 export interface BeginOptions {
-  /** Begin no more after this long, in ms. Default: all that may begin. */
+  /** The caller has so long, in ms: no more are begun when too little of it is left for a submit. Default: all that may begin. */
   readonly withinMs?: number;
   readonly signal?: AbortSignal;
   /** After each: how many have been moved, of how many that were due. */
   readonly onMoved?: (moved: number, due: number) => void;
+  /** For who stays: a refused claim is kept, and the next call tries the same one again; see `takeBackKept`. Default: it is taken back. */
+  readonly keeps?: boolean;
 }
 
 export interface BeginResult {
   /** Tasks that were moved now. */
   readonly moved: number;
   /** The scheduler's "not now", after which no more were begun: whoever moves the job next goes on. Null: none. */
-  readonly refused: { readonly task: TaskPlace; readonly attempt: number; readonly error: string } | null;
+  readonly refused: Refused | null;
   /** May begin, and was not tried any more. */
   readonly left: number;
+  /** After so long one that was left, and whose claimer cannot be seen from here, may be gone on with. Null: there is none. */
+  readonly lookAgainMs: number | null;
+  /** Submits of ours without a clear answer whose job is still looked for. */
+  readonly sought: number;
 }
+
+interface Refused {
+  readonly task: TaskPlace;
+  readonly attempt: number;
+  readonly error: string;
+  readonly lookAgainMs: number;
+}
+
+/** What may begin and was not begun, for whoever can stay and try again; null: nothing. */
+export function othersLeft({ refused, left, lookAgainMs, sought }: BeginResult): OthersLeft | null {
+  if (refused !== null) return { count: left, why: refused.error, lookAgainMs: refused.lookAgainMs };
+  if (left > 0) return { count: left, why: "there was no time to begin them", lookAgainMs: Number.POSITIVE_INFINITY };
+  return sought === 0 ? null : { count: sought, why: UNCLEAR, lookAgainMs: lookAgainMs ?? 0 };
+}
+
+const UNCLEAR = "the scheduler gave no clear answer";
+
+/** A submit has its answer within this time, but for a controller in trouble. */
+const SUBMIT_MS = 10_000;
 
 /** Begins, by `begin`, every task that may begin and that nobody moves. For a job of one task there is nothing to do. */
 export async function beginTasks(
@@ -51,18 +78,25 @@ export async function beginTasks(
   begin: (task: TaskPlace, slot: Slot | null) => Promise<Outcome>,
   options: BeginOptions = {},
 ): Promise<BeginResult> {
-  const endMs = world.clock.monotonicMs() + (options.withinMs ?? Number.POSITIVE_INFINITY);
+  const { withinMs = Number.POSITIVE_INFINITY } = options;
+  // The caller may end then, and a submit that is cut off leaves nobody who knows whether there is a job.
+  const endMs = world.clock.monotonicMs() + withinMs - Math.min(SUBMIT_MS, withinMs / 4);
   const isOver = (): boolean => options.signal?.aborted === true || world.clock.monotonicMs() >= endMs;
   let moved = 0;
+  let lookAgainMs: number | null = null;
+  let sought = 0;
   const ended = new Set<number>();
   for (;;) {
     const spec = (await readSpec(world.folder, job))?.revision.spec ?? null;
-    if (spec === null || (spec.tasks ?? null) === null) return { moved, refused: null, left: 0 };
+    if (spec === null || (spec.tasks ?? null) === null) return { moved, refused: null, left: 0, lookAgainMs, sought };
+    if (await isStoppedAsAWhole(world, job, spec)) return { moved, refused: null, left: 0, lookAgainMs, sought };
     const { tasks, slot } = await readPhases(world, job, spec);
     const due = dueTasks(world, tasks, spec);
+    const before = new Set(world.memory.unclear);
+    sought = 0;
     let again = false;
     for (const [at, { task, mayBegin: may }] of due.entries()) {
-      if (isOver()) return { moved, refused: null, left: due.length - at };
+      if (isOver()) return { moved, refused: null, left: due.length - at, lookAgainMs, sought };
       // A resume since then has put others in the way.
       if (!(await stands(world, job, slot))) {
         again = true;
@@ -70,8 +104,14 @@ export async function beginTasks(
       }
       const outcome = await begin(task, may ? slot : null);
       if (outcome.kind === "waiting" && outcome.forSlot !== true) {
-        const error = refusalOf(world, task, outcome.attempt);
-        if (error !== null) return { moved, refused: { task, attempt: outcome.attempt, error }, left: due.length - at };
+        const error = refusalOf(world, task, outcome.attempt, before);
+        const { attempt, lookAgainMs: againMs } = outcome;
+        if (error !== null) {
+          const refused = { task, attempt, error, lookAgainMs: againMs };
+          return { moved, refused, left: due.length - at, lookAgainMs, sought };
+        }
+        lookAgainMs = Math.min(lookAgainMs ?? Number.POSITIVE_INFINITY, againMs);
+        if (before.has(attemptPlace(task, attempt).folder)) sought += 1;
       } else moved += 1;
       options.onMoved?.(at + 1, due.length);
       if (outcome.kind !== "over" && outcome.kind !== "held") continue;
@@ -79,8 +119,14 @@ export async function beginTasks(
       if (!ended.has(task.index)) again = true;
       ended.add(task.index);
     }
-    if (!again) return { moved, refused: null, left: 0 };
+    if (!again) return { moved, refused: null, left: 0, lookAgainMs, sought };
   }
+}
+
+/** Then nothing may begin, and what has begun is the affair of its own movers and of whoever stops: no task need be read. */
+async function isStoppedAsAWhole(world: World, job: JobPlace, spec: JobSpec): Promise<boolean> {
+  const stops = await readAllStops(world.folder, job);
+  return taskIndices(spec.tasks).every((index) => stopInForce(stopsFor(stops, index)) !== null);
 }
 
 /** The right to begin a task, good for as long as no stop or resume is on file that was not seen when it was given. */
@@ -158,25 +204,25 @@ function dueTasks(world: World, tasks: readonly TaskNow[], spec: JobSpec): reado
   const allowed = new Set(mayBegin(phasesOf(tasks), spec.tasks?.parallel ?? null));
   return tasks.flatMap((task, position) => {
     const may = allowed.has(position);
-    return may || isLeft(world, task) ? [{ task: task.place, mayBegin: may }] : [];
+    return may || isLeftOver(world, task) ? [{ task: task.place, mayBegin: may }] : [];
   });
 }
 
-/** No job of it is known, and who has claimed its attempt is not at it: a chain that anybody may advance. */
-function isLeft(world: World, { phase, state }: TaskNow): boolean {
-  if (phase !== "begun") return false;
-  const living = state.open.filter((attempt) => !isNothing(attempt));
-  return living.every(
-    ({ claim, ...attempt }) =>
-      refOf({ claim, ...attempt }) === null && (claim === null || world.aliveHere(claim.by) === "gone"),
+/** Ours that was refused, or got no clear answer, counts as left: this process may not be about to look at it again. */
+function isLeftOver(world: World, { place, phase, state }: TaskNow): boolean {
+  return isLeft(
+    phase,
+    state,
+    ({ by }, { number }) => claimerOf(world, by, attemptPlace(place, number).folder) === "alive",
   );
 }
 
-function refusalOf(world: World, task: TaskPlace, attempt: number): string | null {
+/** `before`: what got no clear answer earlier. It is looked for, and no reason to leave the others. */
+function refusalOf(world: World, task: TaskPlace, attempt: number, before: ReadonlySet<string>): string | null {
   const key = attemptPlace(task, attempt).folder;
   const refusal = world.memory.refusals.get(key);
   if (refusal !== undefined) return refusal.error;
-  return world.memory.unclear.has(key) ? "the scheduler gave no clear answer" : null;
+  return world.memory.unclear.has(key) && !before.has(key) ? UNCLEAR : null;
 }
 
 /** Grows with each stop and resume, of whichever task. */

@@ -39,17 +39,17 @@ export function claimerOf(world: World, by: ProcessRef, folder: string): Claimer
   return world.memory.unclear.has(folder) ? "unclear" : "me";
 }
 
-/** `prepare` writes the script; null: it must not be handed in yet. */
+/** `prepare` writes the script; null: it must not be handed in yet. The answer is the job that was accepted just now; null: none. */
 export async function handIn(
   world: World,
   claimed: Claimed,
   prepare: (script: string) => Promise<Submission | null>,
-): Promise<void> {
+): Promise<Ref | null> {
   const { submitting } = world.memory;
-  if (submitting.has(claimed.folder)) return;
+  if (submitting.has(claimed.folder)) return null;
   submitting.add(claimed.folder);
   try {
-    await submitOnce(world, claimed, prepare);
+    return await submitOnce(world, claimed, prepare);
   } finally {
     submitting.delete(claimed.folder);
   }
@@ -59,31 +59,36 @@ async function submitOnce(
   world: World,
   claimed: Claimed,
   prepare: (script: string) => Promise<Submission | null>,
-): Promise<void> {
+): Promise<Ref | null> {
   const { folder, what } = claimed;
   const { accepted, refusals, unclear } = world.memory;
   const before = accepted.get(folder);
-  if (before !== undefined) return putOnFile(world, claimed, before);
+  if (before !== undefined) {
+    await putOnFile(world, claimed, before);
+    return null;
+  }
   const submission = await prepare(scriptPath(claimed));
-  if (submission === null) return;
+  if (submission === null) return null;
   const answer = await world.scheduler.submit(submission);
   switch (answer.kind) {
     case "accepted":
       refusals.delete(folder);
       // Remembered first: a record that can't be written now must not make a second job of it.
       accepted.set(folder, answer);
-      return putOnFile(world, claimed, answer);
+      await putOnFile(world, claimed, answer);
+      return answer.ref;
     case "refused": {
       const { error, transient } = answer;
       const count = (refusals.get(folder)?.count ?? 0) + 1;
       const againMs = Math.min(REFUSAL_MAX_MS, REFUSAL_FIRST_MS * 2 ** Math.min(count - 1, 20));
       world.log(`${what} not submitted: ${error}`);
       refusals.set(folder, { error, transient, count, againAtMs: world.clock.monotonicMs() + againMs });
-      return;
+      return null;
     }
     case "unclear":
       world.log(`submit of ${what} got no clear answer: ${answer.error}`);
       unclear.add(folder);
+      return null;
   }
 }
 

@@ -1,6 +1,6 @@
 // The face of chain: moving a chain, and the world it moves in.
-export { type AdvanceOptions, advance, advanceJob, withdraw } from "./advance.ts";
-export { type BeginOptions, type BeginResult, begunTasks, tasksTogether } from "./begin-tasks.ts";
+export { type AdvanceOptions, advance, advanceJob, takeBackKept, withdraw } from "./advance.ts";
+export { type BeginOptions, type BeginResult, begunTasks, othersLeft, tasksTogether } from "./begin-tasks.ts";
 export { type GatherOptions, type GatherResult, gatherTask, type MissingAccount } from "./gather-task.ts";
 export { type Claimed, recordJob } from "./hand-in.ts";
 export { identitiesOf } from "./job-identity.ts";

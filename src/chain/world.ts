@@ -43,6 +43,10 @@ export interface Memory {
   readonly accepted: Map<string, { readonly ref: Ref; readonly cluster: string | null; readonly id: string }>;
   /** Refusals, to ask again later with growing waits. */
   readonly refusals: Map<string, Refusal>;
+  /** Refused claims on other tasks that this process keeps to try them again, by attempt folder. */
+  readonly kept: Set<string>;
+  /** Whether any task of a job has run, by job folder: a yes stays one, a no is good for a while. */
+  readonly ran: Map<string, { readonly any: boolean; readonly atMs: number }>;
 }
 
 export interface Refusal {
@@ -55,5 +59,13 @@ export interface Refusal {
 }
 
 export function newMemory(): Memory {
-  return { watches: new Map(), submitting: new Set(), unclear: new Set(), accepted: new Map(), refusals: new Map() };
+  return {
+    watches: new Map(),
+    submitting: new Set(),
+    unclear: new Set(),
+    accepted: new Map(),
+    refusals: new Map(),
+    kept: new Set(),
+    ran: new Map(),
+  };
 }

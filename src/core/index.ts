@@ -76,10 +76,11 @@ export {
   type Unreachable,
 } from "./seen.ts";
 export { formatBytes, formatSlurmMemory, type ParsedMemory, parseMemory } from "./size.ts";
-export { isNothing, mayBegin, type TaskPhase, taskPhase } from "./slots.ts";
+export { isLeft, isNothing, mayBegin, type TaskPhase, taskPhase } from "./slots.ts";
 export {
   type Claimer,
   nextStep,
+  type OthersLeft,
   type Outcome,
   refOf,
   refsOf,

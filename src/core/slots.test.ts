@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { EMPTY_CARRY } from "./decision.ts";
 import type { AttemptRecords, Claim, Decision, Settled, Stop } from "./records.ts";
-import { mayBegin, type TaskPhase, taskPhase } from "./slots.ts";
+import { isLeft, mayBegin, type TaskPhase, taskPhase } from "./slots.ts";
 import type { Stops } from "./stops.ts";
 
 /** What can happen to a job of tasks, and in what order, is the generator's choice. */
@@ -127,5 +127,17 @@ describe("how a task stands, from its records", () => {
     ["resumed, and begun again", settled(hold), [attempt], stops("resume", 1), "begun"],
   ] as const)("%s: %s", (_, last, open, wishes, phase) => {
     expect(taskPhase({ settled: last, open }, wishes)).toBe(phase);
+  });
+
+  test("is left where it has begun, has no job, and nobody is seen at work on its claim", () => {
+    const job = { ...attempt, submitted: { ref: "slurm/c/7" } } as unknown as AttemptRecords;
+    const nobody = () => false;
+    expect(isLeft("begun", { open: [attempt] }, nobody)).toBe(true);
+    expect(isLeft("begun", { open: [withdrawn, attempt] }, nobody)).toBe(true);
+    expect(isLeft("begun", { open: [] }, nobody)).toBe(true);
+    expect(isLeft("begun", { open: [attempt] }, () => true)).toBe(false);
+    expect(isLeft("begun", { open: [attempt, job] }, nobody)).toBe(false);
+    expect(isLeft("idle", { open: [] }, nobody)).toBe(false);
+    expect(isLeft("over", { open: [] }, nobody)).toBe(false);
   });
 });

@@ -2,7 +2,8 @@
  * Which tasks of a job may begin, where no more than K may be at work at a time. A rule on records alone, the same for everybody
  * who looks: nobody has to agree with anybody, and no process waits on behalf of a task.
  */
-import type { AttemptRecords, Settled } from "./records.ts";
+import type { AttemptRecords, Claim, Settled } from "./records.ts";
+import { refOf } from "./step.ts";
 import { isResumed, type Stops, stopInForce } from "./stops.ts";
 
 /**
@@ -22,6 +23,23 @@ export interface TaskRecords {
 /** Withdrawn, or a folder without a claim: nothing that could move or run. */
 export function isNothing(attempt: AttemptRecords): boolean {
   return attempt.go?.what === "withdrawn" || (attempt.claim === null && attempt.started === null);
+}
+
+/**
+ * It has begun, no job of it is known, and nobody is seen at work on its claim: whoever moves others of its job goes on with it. A
+ * claimer on another host cannot be seen, so that its claim counts too: `advance` waits for as long as a submit takes, looks for a job
+ * with the script, and only then takes the claim back.
+ */
+export function isLeft(
+  phase: TaskPhase,
+  { open }: Pick<TaskRecords, "open">,
+  isAtIt: (claim: Claim, attempt: AttemptRecords) => boolean,
+): boolean {
+  if (phase !== "begun") return false;
+  return open.every(
+    (attempt) =>
+      isNothing(attempt) || (refOf(attempt) === null && (attempt.claim === null || !isAtIt(attempt.claim, attempt))),
+  );
 }
 
 export function taskPhase({ settled, open }: TaskRecords, stops: Stops): TaskPhase {

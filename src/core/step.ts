@@ -67,9 +67,30 @@ export interface View {
 /** A settlement without its record's frame (version, nonce, time). */
 export type Settlement = Pick<Settled, "verdict" | "decision" | "evidence" | "carry" | "stopNumber">;
 
+/** Other tasks of the job that may begin and were not begun; while any is left here, nobody else need be there to begin it. */
+export interface OthersLeft {
+  readonly count: number;
+  /** What the scheduler said, or that the time for it was over. */
+  readonly why: string;
+  /** Infinite: the time that was given is over. */
+  readonly lookAgainMs: number;
+}
+
 export type Outcome =
-  | { readonly kind: "over"; readonly verdict: Verdict; readonly decision: Decision; readonly attempt: number }
-  | { readonly kind: "held"; readonly why: string; readonly advice: string; readonly attempt: number }
+  | {
+      readonly kind: "over";
+      readonly verdict: Verdict;
+      readonly decision: Decision;
+      readonly attempt: number;
+      readonly others?: OthersLeft;
+    }
+  | {
+      readonly kind: "held";
+      readonly why: string;
+      readonly advice: string;
+      readonly attempt: number;
+      readonly others?: OthersLeft;
+    }
   | {
       readonly kind: "waiting";
       readonly why: string;

@@ -9,19 +9,48 @@ import type { Body } from "./ports.ts";
 /** Far from the start, when all others of a large job may be starting too. */
 const FIRST_MS = 60_000;
 const LONGEST_PAUSE_MS = 30 * 60_000;
+/** Tasks that have begun together do not all look together: no common factor with `FIRST_MS`. */
+const APART_MS = 7_919;
 
-export async function beginOthers(ports: Body, keeping: { readonly over: boolean }): Promise<void> {
+export interface OthersBegun {
+  /** No more are begun: resolves when a submit that is under way has its answer. */
+  end(): Promise<void>;
+}
+
+export function beginOthers(ports: Body): OthersBegun {
+  const ending = new AbortController();
+  let round: Promise<void> = Promise.resolve();
+  void loop(ports, ending.signal, (now) => {
+    round = now;
+  });
+  return {
+    end: () => {
+      ending.abort();
+      return round;
+    },
+  };
+}
+
+async function loop(ports: Body, ending: AbortSignal, onRound: (now: Promise<void>) => void): Promise<void> {
   const { world, place, spec } = ports;
   // Where there is a submitter it is at it, and this body watches over that one.
   if ((spec.tasks ?? null) === null || isSubmittersTurn(ports)) return;
-  for (let pauseMs = FIRST_MS; ; pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2)) {
-    await world.clock.sleep(pauseMs);
-    if (keeping.over || ports.leaving()) return;
-    try {
-      await advanceJob(world, place.task.job, { withinMs: FIRST_MS });
-    } catch (error) {
+  let againMs: number | null = null;
+  const firstMs = FIRST_MS + ((place.task.index * APART_MS) % FIRST_MS);
+  for (let pauseMs = firstMs; ; pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2)) {
+    // A claim whose maker cannot be seen is gone on with by whoever has watched it for long enough: this must be the same process.
+    await world.clock.sleep(againMs === null ? pauseMs : Math.min(pauseMs, Math.max(FIRST_MS, againMs)));
+    if (ending.aborted || ports.leaving()) return;
+    const leftMs = (ports.limitAtMs ?? Number.POSITIVE_INFINITY) - world.clock.monotonicMs();
+    const beginning = { withinMs: Math.min(FIRST_MS, leftMs), keeps: true, signal: ending };
+    const round = advanceJob(world, place.task.job, beginning).then(
+      ({ lookAgainMs }) => {
+        againMs = lookAgainMs;
+      },
       // Other tasks must not hurt the one that runs.
-      world.log(`other tasks: ${error instanceof Error ? error.message : String(error)}`);
-    }
+      (error: unknown) => world.log(`other tasks: ${error instanceof Error ? error.message : String(error)}`),
+    );
+    onRound(round);
+    await round;
   }
 }

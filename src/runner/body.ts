@@ -4,7 +4,7 @@
  * the window, and testifies. Whatever it loses on the way, it leaves without having started anything.
  */
 import { join } from "node:path";
-import { advance, claimedAttempt, recordJob, withdraw } from "../chain/index.ts";
+import { type AdvanceOptions, advance, claimedAttempt, recordJob, takeBackKept, withdraw } from "../chain/index.ts";
 import {
   type Claim,
   EMPTY_CARRY,
@@ -12,6 +12,7 @@ import {
   type GoStart,
   isResumed,
   NO_SAVES,
+  type Outcome,
   type Progress,
   type Proof,
   progressOf,
@@ -43,13 +44,14 @@ import { keepAccounts } from "./keep-accounts.ts";
 import { isSubmittersTurn, restSubmitters, seeThatItGoesOn, watchOverSubmitter } from "./mover.ts";
 import type { Body, BodyPorts } from "./ports.ts";
 import { runApplication } from "./run-application.ts";
+import { STAY_MS, seeToOthers } from "./see-to-others.ts";
 import { isLastWindow, leastUsefulMs, limitAtOf, successorLeadMs, windowOf, withMargin } from "./window.ts";
 
 /** How a body's life went: `ran` its application, or left without (with the reason). */
 export type BodyEnd = { readonly kind: "ran" } | { readonly kind: "left"; readonly why: string };
 
 export async function runBody(given: BodyPorts): Promise<BodyEnd> {
-  const { world, place } = given;
+  const { world } = given;
   const limitAtMs = limitOf(given);
   const limitMs = limitAtMs === null ? null : limitAtMs - world.clock.monotonicMs();
   const queued: Body = { ...given, limitAtMs, spec: withMargin(given.spec, await savesBelow(given), limitMs) };
@@ -76,15 +78,19 @@ export async function runBody(given: BodyPorts): Promise<BodyEnd> {
   const gate = ports.leaving() ? await leaveAsked(ports) : await openGate(ports, ready.progress);
   if (gate.kind === "left") {
     keeping.over = true;
-    await advance(world, place.task, { me: place.number });
+    await lastAdvance(ports);
     return gate;
   }
   void keepAccounts(ports, keeping);
-  void beginOthers(ports, keeping);
+  const others = beginOthers(ports);
   await runApplication(ports, became.started, ready.progress);
   keeping.over = true;
   void topUp;
+  // What is in the middle of an sbatch must not be cut off by our own end: nobody would know whether there is a job.
+  const settled = others.end();
   await handOver(ports);
+  await Promise.race([settled, world.clock.sleep(stayMs(ports))]);
+  await takeBackKept(world);
   return { kind: "ran" };
 }
 
@@ -144,7 +150,8 @@ async function waitForTurn(
   const useless = window.termAtMs === null ? Number.POSITIVE_INFINITY : window.termAtMs - leastUsefulMs(spec);
   const until = Math.min(begunMs + spec.timing.proofWaitMs, useless);
   for (;;) {
-    const outcome = await advance(world, place.task, { me });
+    // Where it is over we leave, and begin others then.
+    const outcome = await advance(world, place.task, { me, others: false });
     if (outcome.kind === "over") return leave(ports, `the chain is over (${outcome.decision.kind})`, "not-needed");
     if (outcome.kind === "held") return leave(ports, `held: ${outcome.why}`, "not-needed");
     const { settled, open } = await readTask(world.folder, place.task);
@@ -329,11 +336,28 @@ async function leave(
   const { world, place } = ports;
   world.log(`left without starting anything: ${why}`);
   if (reason !== null) await withdraw(world, place.task, place.number, reason, why);
-  const outcome = await advance(world, place.task, { me: place.number });
+  const outcome = await lastAdvance(ports);
   // Whoever leaves a chain that goes on makes sure that somebody is queued to move it.
   if (reason !== null && (outcome.kind === "waiting" || outcome.kind === "going")) await seeThatItGoesOn(ports);
   if ((await restSubmitters(ports, outcome)) === "mend") await seeThatItGoesOn(ports);
   return { kind: "left", why };
+}
+
+/** From now on. */
+function stayMs({ world, limitAtMs }: Pick<Body, "world" | "limitAtMs">): number {
+  return Math.max(0, Math.min(STAY_MS, (limitAtMs ?? Number.POSITIVE_INFINITY) - 200 - world.clock.monotonicMs()));
+}
+
+/** A body that leaves has ended its task, or finds it over: it stays until others of the job that may begin have begun. */
+async function lastAdvance(ports: BodyPorts, options: Pick<AdvanceOptions, "assume"> = {}): Promise<Outcome> {
+  const { world, place } = ports;
+  const withinMs = stayMs({ ...ports, limitAtMs: limitOf(ports) });
+  const untilMs = world.clock.monotonicMs() + withinMs;
+  const beginning = { withinMs, keeps: true };
+  const outcome = await advance(world, place.task, { ...options, me: place.number, beginning });
+  const left = outcome.kind === "over" || outcome.kind === "held" ? outcome.others : undefined;
+  if (left !== undefined) await seeToOthers(world, place.task.job, untilMs, left);
+  return outcome;
 }
 
 /**
@@ -344,7 +368,7 @@ async function leaveBegun(
   ports: BodyPorts,
   started: Started,
 ): Promise<{ readonly kind: "left"; readonly why: string }> {
-  const { world, place, allocation } = ports;
+  const { world, allocation } = ports;
   if (allocation.restartCount <= started.restartCount) return leave(ports, `already begun by pid ${started.body.pid}`);
   world.log(`requeued by the site (restart ${allocation.restartCount}): left`);
   // On the same nodes Slurm has ended the earlier run before it started this one. Of other nodes nothing is known here: the
@@ -362,7 +386,7 @@ async function leaveBegun(
     text: `restart ${allocation.restartCount} of ${allocation.ref} runs`,
   };
   const assume = new Map([[started.ref, requeued]]);
-  await advance(world, place.task, sameNodes ? { me: place.number, assume } : { me: place.number });
+  await lastAdvance(ports, sameNodes ? { assume } : {});
   await seeThatItGoesOn(ports);
   return { kind: "left", why: "requeued by the site" };
 }

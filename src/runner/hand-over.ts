@@ -5,10 +5,9 @@ import { readStops, readTask } from "../journal/index.ts";
 import { isSubmittersTurn, restSubmitters, seeThatItGoesOn } from "./mover.ts";
 import { isHopeless } from "./own-job.ts";
 import type { Body, BodyPorts } from "./ports.ts";
+import { STAY_MS, seeToOthers } from "./see-to-others.ts";
 import { windowOf } from "./window.ts";
 
-/** How long a body stays to get a refused successor queued, at most; the limit may be nearer. */
-const STAY_MS = 60_000;
 /** A submitter looks at the folder every 2 s: one that has done nothing after this is asked for. */
 const REACT_MS = 5_000;
 
@@ -17,17 +16,25 @@ export async function handOver(ports: Body): Promise<void> {
   const window = windowOf(ports.limitAtMs, spec);
   const begunMs = world.clock.monotonicMs();
   const until = Math.min(begunMs + STAY_MS, (window.limitAtMs ?? Infinity) - 200);
+  const outcome = await handChainOver(ports, begunMs, until);
+  if ((outcome?.kind === "over" || outcome?.kind === "held") && outcome.others !== undefined)
+    await seeToOthers(world, ports.place.task.job, until, outcome.others);
+}
+
+/** What has become of the task; null: the time is over, or there is nothing to be done any more. */
+async function handChainOver(ports: Body, begunMs: number, until: number): Promise<Outcome | null> {
+  const { world } = ports;
   for (;;) {
-    const outcome = await tryAdvance(ports);
-    if (outcome === "hopeless") return;
+    const outcome = await tryAdvance(ports, until);
+    if (outcome === "hopeless") return null;
     const isLate = world.clock.monotonicMs() - begunMs >= Math.min(REACT_MS, (until - begunMs) / 2);
-    if (outcome !== null && (await tried(ports, () => isDone(ports, outcome, isLate)))) return;
+    if (outcome !== null && (await tried(ports, () => isDone(ports, outcome, isLate)))) return outcome;
     const pauseMs = isSubmittersTurn(ports)
       ? 300
       : outcome?.kind === "waiting"
         ? Math.max(50, Math.min(outcome.lookAgainMs, 5_000))
         : 1_000;
-    if (world.clock.monotonicMs() + pauseMs > until) return;
+    if (world.clock.monotonicMs() + pauseMs > until) return null;
     await world.clock.sleep(pauseMs);
   }
 }
@@ -69,9 +76,13 @@ async function isQueuedBelow({ world, place }: Body, attempt: number): Promise<b
   );
 }
 
-function tryAdvance(ports: BodyPorts): Promise<Outcome | "hopeless" | null> {
+function tryAdvance(ports: BodyPorts, until: number): Promise<Outcome | "hopeless" | null> {
   const claims = !isSubmittersTurn(ports);
-  return tried(ports, () => advance(ports.world, ports.place.task, { claims }));
+  const { world, place } = ports;
+  return tried(ports, () => {
+    const withinMs = until - world.clock.monotonicMs();
+    return advance(world, place.task, { claims, beginning: { withinMs, keeps: true } });
+  });
 }
 
 /** Null: it failed, and is tried again. "hopeless": the job was removed, or its folder is not ours any more. */

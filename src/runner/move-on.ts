@@ -6,9 +6,8 @@ import { aliveHere, thisMachine } from "../host/index.ts";
 import { type AttemptPlace, attemptNumbers, attemptPlace, readAttempt, readRecord } from "../journal/index.ts";
 import { parseLocalRef } from "../schedulers/index.ts";
 import { isHopeless } from "./own-job.ts";
+import { STAY_MS, seeToOthers } from "./see-to-others.ts";
 
-/** A shepherd stays this long to get its chain moved. */
-const STAY_MS = 60_000;
 const LONGEST_PAUSE_MS = 5_000;
 
 /**
@@ -34,12 +33,16 @@ function isAlive(ref: Ref): boolean {
   return local === null || aliveHere({ ...thisMachine(), ...local }) === "alive";
 }
 
-/** Advances the chain until somebody else carries it, it has come to rest, or a minute is over. */
+/** Advances the chain until somebody else carries it, it has come to rest and others have begun, or a minute is over. */
 export async function moveOn(world: World, place: AttemptPlace): Promise<void> {
   const endMs = world.clock.monotonicMs() + STAY_MS;
   for (let tries = 0; ; tries++) {
     const outcome = await tryAdvance(world, place);
-    if (outcome === "hopeless" || (outcome !== null && !isOurs(outcome, place))) return;
+    if (outcome === "hopeless") return;
+    if (outcome !== null && !isOurs(outcome, place)) {
+      const left = outcome.kind === "over" || outcome.kind === "held" ? outcome.others : undefined;
+      return left === undefined ? undefined : seeToOthers(world, place.task.job, endMs, left);
+    }
     const growingMs = Math.min(LONGEST_PAUSE_MS, 100 * 2 ** Math.min(tries, 10));
     const pauseMs = outcome?.kind === "waiting" ? Math.min(outcome.lookAgainMs, growingMs) : growingMs;
     if (world.clock.monotonicMs() + pauseMs > endMs) {
@@ -60,7 +63,7 @@ function isOurs(outcome: Outcome, place: AttemptPlace): boolean {
 /** Null: it may work later. "hopeless": the folder is gone, a copy, another job's, or of a newer version, and stays so. */
 async function tryAdvance(world: World, place: AttemptPlace): Promise<Outcome | "hopeless" | null> {
   try {
-    return await advance(world, place.task);
+    return await advance(world, place.task, { beginning: { keeps: true } });
   } catch (error) {
     world.log(`moving on: ${error instanceof Error ? error.message : String(error)}`);
     return isHopeless(error) ? "hopeless" : null;

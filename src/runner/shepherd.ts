@@ -4,7 +4,7 @@
  * on if nobody else has. It outlives the command that submitted it, its terminal and its runner.
  */
 import { join } from "node:path";
-import { APPLICATION_FILE, type ApplicationRecord, advanceJob, openWorld, type World } from "../chain/index.ts";
+import { APPLICATION_FILE, type ApplicationRecord, openWorld, type World } from "../chain/index.ts";
 import { type JobSpec, limitWithin, type ProcessRef } from "../core/index.ts";
 import { type Application, findMembers, realClock, spawnApplication, subreaperPrefix } from "../host/index.ts";
 import { type AttemptPlace, placeOfAttemptFolder, readRecord } from "../journal/index.ts";
@@ -24,6 +24,7 @@ import { attemptLog } from "./log.ts";
 import { isMovedOn, moveOn } from "./move-on.ts";
 import { isHopeless } from "./own-job.ts";
 import { surviveRejections } from "./rejections.ts";
+import { STAY_MS, seeToOthers } from "./see-to-others.ts";
 import { awaitEnd, type Ending, type Flock, sweepFlock } from "./shepherd-ending.ts";
 import { type Home, Pen } from "./shepherd-pen.ts";
 import { turnOf, waitForTurn } from "./shepherd-turn.ts";
@@ -138,7 +139,7 @@ async function bringHome(home: Home, pen: Pen, flock: Flock | null, ending: Endi
 async function goOn(world: World, place: AttemptPlace): Promise<void> {
   if (!(await isMovedOn(world, place))) return moveOn(world, place);
   // The runner may have settled its attempt and died before it has begun others.
-  await patiently("the other tasks", () => advanceJob(world, place.task.job, { withinMs: 60_000 }));
+  await seeToOthers(world, place.task.job, world.clock.monotonicMs() + STAY_MS);
 }
 
 /** Taken back or ended before its turn. */

@@ -13,6 +13,7 @@ import {
   ensureSubmitter,
   identitiesOf,
   recordJob,
+  takeBackKept,
   tasksTogether,
   type World,
   withdrawSubmitters,
@@ -68,6 +69,7 @@ export async function runSubmitter(ports: SubmitterPorts): Promise<SubmitterEnd 
   const begun = await begin(ports);
   if (begun !== "begun") return begun;
   const reason = await new Life(ports).untilEnd();
+  await takeBackKept(world);
   await endSubmitter(world, place, reason);
   if (reason === "chain-over") await withdrawSubmitters(world, place.job, place.number);
   return reason;
@@ -120,6 +122,8 @@ class Life {
   #says = "begins";
   #trouble = "";
   #begun: readonly TaskPlace[] = [];
+  /** Of the task that the scheduler did not take when all were looked at last. */
+  #refusal: string | null = null;
   #resting: ReadonlySet<number> = new Set();
   #scannedMs = Number.NEGATIVE_INFINITY;
 
@@ -167,7 +171,8 @@ class Life {
       outcomes.push(outcome);
       if (isAtRest(outcome)) resting.add(task.index);
     }
-    this.#says = saysOf(outcomes);
+    // First: what stays refused is for a person to mend.
+    this.#says = [...(this.#refusal === null ? [] : [this.#refusal]), saysOf(outcomes)].join("; ");
     const isNew = this.#restsAnew(resting) && hasSeveral(spec);
     const isOver = outcomes.every(isAtRest) && mayBeOver && !isNew;
     const act = await this.#act(isOver, marginMs, limitMs);
@@ -201,13 +206,19 @@ class Life {
 
   async #move(task: TaskPlace, spec: JobSpec): Promise<Outcome> {
     const { world } = this.#ports;
-    const outcome = await advance(world, task);
+    const outcome = await advance(world, task, { others: false });
     if (spec.ahead === 0 || outcome.kind === "over" || outcome.kind === "held") return outcome;
     const { open } = await readTask(world.folder, task);
     const running = open.find(({ go, exited }) => go?.what === "start" && exited === null);
     if (running === undefined) return outcome;
     // A body in this mode queues nothing: its successors are our affair.
-    const queued = await advance(world, task, { me: running.number, topUp: true, ahead: spec.ahead, claims: true });
+    const queued = await advance(world, task, {
+      me: running.number,
+      topUp: true,
+      ahead: spec.ahead,
+      claims: true,
+      others: false,
+    });
     return queued.kind === "waiting" ? queued : outcome;
   }
 
@@ -221,9 +232,11 @@ class Life {
     const nowMs = world.clock.monotonicMs();
     if (nowMs - this.#scannedMs < spec.timing.pollMs) return { begun: this.#begun, mayBeOver: false };
     this.#scannedMs = nowMs;
-    const { refused, left } = await advanceJob(world, place.job, { withinMs: BEGIN_MS });
+    const { refused, left } = await advanceJob(world, place.job, { withinMs: BEGIN_MS, keeps: true });
     if (refused === null && left > 0) this.#scannedMs = Number.NEGATIVE_INFINITY;
-    if (refused !== null) world.log(`task ${refused.task.index} is not taken now: ${refused.error}`);
+    const refusal = refused === null ? null : `task ${refused.task.index} is not taken now: ${refused.error}`;
+    if (refusal !== null && refusal !== this.#refusal) world.log(refusal);
+    this.#refusal = refusal;
     this.#begun = await begunTasks(world, place.job, spec);
     return { begun: this.#begun, mayBeOver: (await tasksTogether(world, place.job, spec)) !== "due" };
   }

@@ -70,6 +70,11 @@ export class Cluster {
   /** Probability of an unclear answer, of a refusal. */
   unclear = 0;
   refuse = 0;
+  /** So many submits of each task are refused before one is taken. */
+  refuseFirst = 0;
+  /** How long a submit takes. */
+  submitMs = 0;
+  private readonly refusals = new Map<string, number>();
   private readonly sim: Simulator;
   private readonly limitMs: number;
   private readonly start: (job: Job) => RunningJob;
@@ -178,6 +183,14 @@ export class Cluster {
     return { kind: "final", rows: [{ ...NOTHING_TOLD, ref, state, exitCode, signal, cancelledByUid }] };
   }
 
+  private isRefused(attemptFolder: string): boolean {
+    const task = attemptFolder.split("/attempts/")[0] ?? "";
+    const before = this.refusals.get(task) ?? 0;
+    if (before >= this.refuseFirst) return this.sim.chance(this.refuse);
+    this.refusals.set(task, before + 1);
+    return true;
+  }
+
   scheduler(actor: Actor): Scheduler {
     const { sim } = this;
     const reaches = (): boolean => this.reachable && !actor.cutOff;
@@ -194,10 +207,11 @@ export class Cluster {
     };
     return {
       name: "slurm",
-      submit: (submission) =>
-        call(
+      submit: async (submission) => {
+        if (this.submitMs > 0) await sim.sleep(actor, this.submitMs);
+        return call(
           () => {
-            if (sim.chance(this.refuse))
+            if (this.isRefused(submission.attemptFolder))
               return { kind: "refused" as const, error: "QOSMaxSubmitJobLimit", transient: true };
             const unclear = sim.chance(this.unclear);
             if (unclear && sim.chance(0.4)) return { kind: "unclear" as const, error: "Socket timed out" };
@@ -225,7 +239,8 @@ export class Cluster {
             return { kind: "accepted" as const, ref: job.ref, cluster: "sim", id };
           },
           () => ({ kind: "unclear" as const, error: "unable to contact the controller" }),
-        ),
+        );
+      },
       find: (script) =>
         call(
           () => {

@@ -22,6 +22,8 @@ export interface TasksPlan {
   readonly ahead: number;
   /** Without faults nobody drives the job from outside: it must move itself. */
   readonly faults: boolean;
+  /** So many submits of each task are refused at first. */
+  readonly refuseFirst?: number;
 }
 
 export interface TasksResult {
@@ -36,7 +38,6 @@ export interface TasksResult {
 
 const FAULTS_END_MS = 60_000;
 const END_MS = 3_000_000;
-const LIMIT_MS = 8_000;
 
 export function runTasks(plan: TasksPlan): Promise<TasksResult> {
   return new TasksRun(plan).run();
@@ -53,6 +54,7 @@ class TasksRun {
   private readonly alive = new Set<number>();
   private readonly bodies = new Map<string, () => void>();
   private faulty: boolean;
+  private readonly limitMs: number;
   private done = false;
   private pids = 100;
   private started = 0;
@@ -62,6 +64,8 @@ class TasksRun {
     this.plan = plan;
     this.sim = new Simulator(plan.seed);
     this.faulty = plan.faults;
+    // Who tries again needs time for it.
+    this.limitMs = plan.refuseFirst === undefined ? 8_000 : 40_000;
     if (!plan.faults) this.sim.slow = 0;
     this.traits = { total: this.sim.between(3, 14), stubborn: false, crashes: plan.faults ? 0.02 : 0 };
     this.checkpoints = Array.from(
@@ -69,8 +73,8 @@ class TasksRun {
       (_, index) => new Checkpoint(`/project/state-${index}.txt`, () => this.count()),
     );
     const tasks = { kind: "tasks", indices: `0-${plan.tasks - 1}`, parallel: plan.parallel } as const;
-    this.spec = { ...simulatedSpec(this.traits.total, plan.ahead, LIMIT_MS), tasks };
-    this.cluster = new Cluster(this.sim, LIMIT_MS, (job) => this.startJob(job));
+    this.spec = { ...simulatedSpec(this.traits.total, plan.ahead, this.limitMs), tasks };
+    this.cluster = new Cluster(this.sim, this.limitMs, (job) => this.startJob(job));
     const frame = { version: 1, nonce: "x", atMs: 0 };
     this.sim.put(`${this.job.folder}/spec/0001.json`, encode({ ...frame, spec: this.spec, origins: {} }));
     this.sim.put(`${this.job.folder}/env.json`, encode({ ...frame, env: {} }));
@@ -78,6 +82,7 @@ class TasksRun {
 
   async run(): Promise<TasksResult> {
     const { sim, plan } = this;
+    this.cluster.refuseFirst = plan.refuseFirst ?? 0;
     if (plan.faults) {
       this.cluster.refuse = sim.random() * 0.3;
       this.cluster.unclear = sim.random() * 0.1;

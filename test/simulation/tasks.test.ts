@@ -28,6 +28,22 @@ test.each([
   900_000,
 );
 
+test('a scheduler that says "not now" when a task ends loses no other task: who has ended it tries again', async () => {
+  for (let i = 0; i < ROUNDS / 10; i++) {
+    const seed = SEED + 2_000_000 + i;
+    const result = await runTasks({
+      seed,
+      tasks: 4,
+      parallel: 1 + (i % 2),
+      ahead: i % 3,
+      faults: false,
+      refuseFirst: 2,
+    });
+    expect(result.violations, say(seed, result)).toEqual([]);
+    expect(result.finished, say(seed, result)).toBe(4);
+  }
+}, 900_000);
+
 test.each([
   [2, 1],
   [5, 2],

@@ -2,18 +2,18 @@
 import { join } from "node:path";
 import {
   type GoStart,
-  isNothing,
+  isLeft,
   mayBegin,
   type Progress,
   progressOf,
   progressValue,
   type Ref,
-  refOf,
   type Seen,
+  stopInForce,
   type TaskPhase,
   taskPhase,
 } from "../../core/index.ts";
-import { type Folder, realClock } from "../../host/index.ts";
+import { aliveHere, type Folder, realClock } from "../../host/index.ts";
 import { attemptPlace, findJobs, type JobPlace, JournalError, readRecord } from "../../journal/index.ts";
 import type { JobIdentity } from "../../schedulers/index.ts";
 import { identitiesOf, settledIdentity, submitterIdentities } from "../job-identity.ts";
@@ -245,21 +245,24 @@ async function amongOthers(
   if (!each.some(isUnmoved)) return each;
   const allowed = new Set(mayBegin(phases, tasks[0]?.spec.tasks?.parallel ?? null));
   // Where the scheduler is silent about one that has begun, nobody can say that it moves nothing.
-  const move = each.some(({ mover, state }) => mover || state === "waiting") || (await isHandingOn(looked, round));
+  const isMoved = each.some(({ mover, state }) => mover || state === "waiting") || (await isHandingOn(looked, round));
+  // Nobody begins anything, or goes on with a claim, in a job that is stopped as a whole: that is for who stops it.
+  const move = isMoved && tasks.some(({ stops }) => stopInForce(stops) === null);
   return each.map((status, position) => {
     const task = tasks[position];
     const input = task === undefined ? undefined : inputs.get(task);
     if (!isUnmoved(status, position) || task === undefined || input === undefined) return status;
-    const mustWait = phases[position] === "idle" && !allowed.has(position);
+    const phase = phases[position] ?? "over";
+    const mustWait = phase === "idle" && !allowed.has(position);
     const name = `${shellName(project, task.place.id)}/${task.task.index}`;
-    const others = { mustWait, move: move && isTakenOn(task, phases[position]) };
+    const others = { mustWait, move: move && isTakenOn(task, phase) };
     return sane(statusOf(task, { ...input, others }, name));
   });
 }
 
 /** What the others begin, or go on with. One of which a job is known, alive or not, they leave to its own movers. */
-function isTakenOn({ state }: JobOnFile, phase: TaskPhase | undefined): boolean {
-  return phase === "idle" || state.open.every((attempt) => isNothing(attempt) || refOf(attempt) === null);
+function isTakenOn({ state }: JobOnFile, phase: TaskPhase): boolean {
+  return phase === "idle" || isLeft(phase, state, ({ by }) => aliveHere(by) === "alive");
 }
 
 /** So many of the tasks that were over last may still be about to begin others. */
