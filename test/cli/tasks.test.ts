@@ -217,6 +217,38 @@ test("a stop counts for all tasks, those that wait never begin; resumed, they go
   expect(began.map(({ task }) => task).toSorted()).toEqual([0, 0, 1, 1, 2, 3, 3]);
 });
 
+test("a resume while all tasks, or one, are still about to stop: the drain does not stay in force", async () => {
+  const project = prepare();
+  // Told to stop, each says so and takes its time.
+  const slow = `trap 'echo told >>told.txt; while [ -e saving ]; do sleep 0.05; done; echo 1 >"$CKPT_PATH"; exit 99' TERM`;
+  writeFileSync(join(project.folder, "app.sh"), APP.replace(/^trap .*$/m, slow));
+  const told = (): number =>
+    existsSync(join(project.folder, "told.txt"))
+      ? readFileSync(join(project.folder, "told.txt"), "utf8").trimEnd().split("\n").length
+      : 0;
+  for (const name of ["saving", "gate"]) writeFileSync(join(project.folder, name), "");
+  const words = ["--tasks", "2", "--parallel", "2", "--margin", "30s", "--kill-wait", "30s"];
+  await project.stint(["submit", ...submitting("both", words)]);
+  await until(() => events(project).length === 2, "both have begun");
+  for (const [target, sum] of [
+    ["both/1", 1],
+    ["both", 2],
+  ] as const) {
+    await project.stint(["drain", target]);
+    await until(() => told() === sum, `${sum} were told to stop`);
+    expect(await project.stint(["resume", "both"])).toMatchObject({
+      status: 0,
+      stdout: expect.stringMatching(/^both: goes on$/m),
+    });
+  }
+  for (const name of ["saving", "gate"]) rmSync(join(project.folder, name));
+  const ended = await project.stint(["wait", "both", "--timeout", "60s"]);
+  expect(ended, ended.stdout).toMatchObject({
+    status: 0,
+    stdout: expect.stringContaining("both: finished (4 attempts"),
+  });
+});
+
 test("a task that fails is held, the others go on, and the job is not finished", async () => {
   const project = prepare();
   writeFileSync(join(project.folder, "app.sh"), `[ "$STINT_TASK_INDEX" != 1 ] || [ -e mended ] || exit 3\n${APP}`);

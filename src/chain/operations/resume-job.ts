@@ -210,7 +210,7 @@ async function changedUnderSite(
   return change;
 }
 
-/** A job of several tasks: what is held or stopped wants a slot again, in their order, and what is stranded goes on. */
+/** A job of several tasks: what is held or stopped wants a slot again, in their order, and what is stranded or about to stop goes on. */
 async function resumeTasks(
   project: Project,
   place: JobPlace,
@@ -230,10 +230,15 @@ async function resumeTasks(
   if (first === undefined || before.job.decision === "finish") return { kind: "finished", status: before.job };
   const change = await changedUnderSite(first.jobSpec, request);
   const isFinished = (job: JobOnFile): boolean => job.state.settled?.record.decision.kind === "finish";
-  const wanted = request.onlyStranded === true ? [] : tasks.filter((job) => isAtRest(job) && !isFinished(job));
-  const stranded = tasks.filter((_, at) => before.tasks[at]?.state === "stranded");
-  const resting = [...wanted, ...stranded];
-  const asks = resting.length > 0;
+  const resumed = request.onlyStranded === true ? [] : tasks.filter((job) => !isFinished(job));
+  const wanted = resumed.filter(isAtRest);
+  // A stop that is still being carried out: who has not ended yet goes on all the same.
+  const stopping = resumed.filter((job) => !isAtRest(job) && stopInForce(job.stops) !== null);
+  const stateOf = new Map(tasks.map((job, at) => [job, before.tasks[at]?.state]));
+  const stranded = tasks.filter((job) => stateOf.get(job) === "stranded");
+  // What runs writes its checkpoint at this moment; everything else would start on what is there now.
+  const resting = [...new Set([...wanted, ...stranded, ...stopping])].filter((job) => stateOf.get(job) !== "running");
+  const asks = resting.length > 0 || stopping.length > 0;
   const lookedAt = new Map<JobOnFile, SetAside | null>();
   // Nothing of any task is put on file before all of them have been looked at.
   for (const job of resting) lookedAt.set(job, await look(project, job, specForTask(change.spec, job.task.index)));
@@ -242,7 +247,7 @@ async function resumeTasks(
   for (const notice of going.notices) request.onNotice?.(notice);
   const changed = [...change.changed, ...(isBoundOtherwise(first.jobSpec, going.spec) ? ["allocation"] : [])];
   const takenBy = request.takeCheckpoint === true ? personHere(project) : null;
-  for (const job of resting) {
+  for (const job of new Set([...resting, ...stopping])) {
     await requireReserveOf(project, job);
     await claimCheckpoint(project, job.task, specForTask(going.spec, job.task.index), home, {
       renew: wanted.includes(job),
@@ -251,7 +256,7 @@ async function resumeTasks(
   }
   for (const [job, planned] of lookedAt) if (planned !== null) await finishSetAside(project, job, planned, request);
   await reviseSpec(project, first, going);
-  if (wanted.length > 0) await linkResumeOfAll(project, place, wanted);
+  if (wanted.length + stopping.length > 0) await linkResumeOfAll(project, place, [...wanted, ...stopping]);
   if (changed.length > 0) for (const job of tasks) await withdrawQueued(project, job, going.spec);
   const world = await worldOf(project, place, going.spec);
   // Also where nothing is stranded: what the scheduler did not take before is handed over now.
@@ -261,8 +266,8 @@ async function resumeTasks(
     request.signal === undefined ? {} : { signal: request.signal },
   );
   if (asks && refused !== null && moved === 0) await go(project, refused.task, going.spec, request);
-  // What had begun is where its mover left it.
-  for (const { task, state } of stranded)
+  // What had begun is where its mover, or the stop, left it.
+  for (const { task, state } of new Set([...stranded, ...stopping]))
     if (state.open.length > 0 || state.settled !== null) await go(project, task, going.spec, request);
   if (asks || changed.length > 0) await submitterFor(project, place, going.spec, request);
   if (tasks.some(({ stops }) => stopInForce(stops) !== null) && request.onlyStranded !== true)
