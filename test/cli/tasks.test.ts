@@ -374,6 +374,28 @@ test("a scheduler that takes no more: what it has taken stays, the rest is not l
   expect((await project.stint(["cancel", "much"], options)).stdout).toContain("much: cancelled (6 stopped)");
 });
 
+test("a stop of many queued tasks asks and cancels as often as a stop of few", async () => {
+  const calls: Record<string, number>[] = [];
+  for (const count of [3, 12]) {
+    const project = prepare();
+    const slurm = slurmCommands(project.folder);
+    const options = { env: { PATH: slurm.path } };
+    await project.stint(
+      ["submit", ...SLURM, "--name", "many", "--tasks", String(count), "--", "bash", "app.sh"],
+      options,
+    );
+    const programs = ["scancel", "squeue", "sacct", "scontrol"] as const;
+    const before = programs.map((program) => slurm.calls(program));
+    expect((await project.stint(["cancel", "many"], options)).stdout).toContain(`many: cancelled (${count} stopped)`);
+    calls.push(Object.fromEntries(programs.map((program, at) => [program, slurm.calls(program) - (before[at] ?? 0)])));
+  }
+  expect(calls[1]).toEqual(calls[0]);
+  // One look before anything is done, one after the cancel.
+  expect(calls[1]).toEqual({ scancel: 1, squeue: 2, sacct: 1, scontrol: 1 });
+});
+
+const SLURM = ["--scheduler", "slurm", "--limit", "10m", "--margin", "1m", "--ahead", "0"];
+
 function endOf(words: readonly string[]): Promise<number | null> {
   return new Promise((resolve) => {
     spawn(process.execPath, words, { stdio: ["ignore", "ignore", "inherit"] }).on("close", resolve);
