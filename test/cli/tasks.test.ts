@@ -396,6 +396,45 @@ test("a stop of many queued tasks asks and cancels as often as a stop of few", a
 
 const SLURM = ["--scheduler", "slurm", "--limit", "10m", "--margin", "1m", "--ahead", "0"];
 
+test("changed settings while the scheduler takes nothing: what was queued is cancelled at once, and all of it queued again", async () => {
+  const project = prepare();
+  const slurm = slurmCommands(project.folder);
+  const options = { env: { PATH: slurm.path } };
+  const jobs = (): number => readdirSync(join(project.folder, "slurm-bin/jobs")).length;
+  const words = [...SLURM, "--name", "again", "--tasks", "4", "--", "bash", "app.sh"];
+  await project.stint(["submit", ...words], options);
+  expect(jobs()).toBe(4);
+  slurm.refuse("sbatch: error: QOSMaxSubmitJobPerUserLimit\nsbatch: error: Batch job submission failed");
+  const resuming = project.start(["resume", "again", "--limit", "20m"], options);
+  await resuming.shows("waiting: sbatch: QOSMaxSubmitJobPerUserLimit");
+  expect(readdirSync(join(project.folder, "slurm-bin/states"))).toEqual(["1", "2", "3", "4"]);
+  expect(slurm.calls("scancel")).toBe(1);
+  // Two are taken, then it says "not now" once more.
+  slurm.refuse("sbatch: error: QOSMaxSubmitJobPerUserLimit\nsbatch: error: Batch job submission failed", 7);
+  await until(() => jobs() === 6, "two are queued again");
+  slurm.refuse(null);
+  expect(await resuming.ended).toMatchObject({
+    status: 0,
+    stdout: expect.stringMatching(/^again: goes on by itself already with limit changed$/m),
+  });
+  expect(jobs()).toBe(8);
+  expect((await project.stint(["status", "again"], options)).stdout).toMatch(/^state +waiting: 4 waiting$/m);
+
+  // A lasting no: how many are left, and what to do.
+  slurm.refuse("sbatch: error: Batch job submission failed: Invalid partition name specified", 10);
+  const refused = await project.stint(["resume", "again", "--limit", "30m"], options);
+  expect(refused).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining(
+      "3 of the 4 tasks of again that were queued are taken back and not queued again: sbatch: ",
+    ),
+  });
+  expect(refused.stderr).toContain("correct it with: stint resume again --partition");
+  slurm.refuse(null);
+  expect((await project.stint(["resume", "again"], options)).status).toBe(0);
+  expect((await project.stint(["status", "again"], options)).stdout).toMatch(/^state +waiting: 4 waiting$/m);
+});
+
 function endOf(words: readonly string[]): Promise<number | null> {
   return new Promise((resolve) => {
     spawn(process.execPath, words, { stdio: ["ignore", "ignore", "inherit"] }).on("close", resolve);

@@ -1,6 +1,14 @@
 /** Resume: a person's word that a chain goes on; also the cure for a stranded one. */
 
-import { type AttemptRecords, type JobSpec, quoteShell, refOf, specForTask, stopInForce } from "../../core/index.ts";
+import {
+  type AttemptRecords,
+  isNothing,
+  type JobSpec,
+  quoteShell,
+  refOf,
+  specForTask,
+  stopInForce,
+} from "../../core/index.ts";
 import { realClock } from "../../host/index.ts";
 import {
   adoptHome,
@@ -19,6 +27,7 @@ import { identitiesOf } from "../job-identity.ts";
 import { loadSite } from "../site.ts";
 import { boundHere } from "./allocation-here.ts";
 import { furtherAdvice } from "./before-submit.ts";
+import { cancelWithdrawn } from "./cancel-withdrawn.ts";
 import type { ChainStatus } from "./chain-status.ts";
 import { type ChangedSpec, changeSpec } from "./change-spec.ts";
 import { claimCheckpoint } from "./checkpoint-claim.ts";
@@ -144,10 +153,10 @@ export async function resumeJob(project: Project, place: JobPlace, request: Resu
     stopInForce(job.stops) !== null;
   if (needsWord) await linkResume(project, job, { over: request.over, asItIs }, aside);
   if (!asks && changed.length === 0) return { kind: "goes-on", status: before, changed: [] };
-  if (changed.length > 0) await withdrawAllQueued(project, job, going.spec);
+  const waited = changed.length > 0 ? await withdrawAllQueued(project, job, going.spec) : [];
   await go(project, job.task, going.spec, request);
   // The settings are those of all tasks: what was queued of the others is queued anew.
-  if (changed.length > 0 && index !== null) await beginOthers(project, place, going.spec, request);
+  if (changed.length > 0 && index !== null) await beginTasksAgain(project, place, going.spec, waited, request);
   await submitterFor(project, place, going.spec, request);
   // A word on one task is none on the children.
   if (index === null && stopInForce(job.stops) !== null) await resumeChildren(project, place, request);
@@ -155,14 +164,65 @@ export async function resumeJob(project: Project, place: JobPlace, request: Resu
   return asks ? { kind: "resumed", status, changed, setAside: aside } : { kind: "goes-on", status, changed };
 }
 
-async function beginOthers(project: Project, place: JobPlace, spec: JobSpec, request: ResumeRequest): Promise<void> {
-  const { refused } = await advanceJob(await worldOf(project, place, spec), place);
-  if (refused !== null) await go(project, refused.task, spec, request);
+/** Returns the tasks that had waited in the queue: nothing of them is queued or runs now. */
+async function withdrawAllQueued(project: Project, job: JobOnFile, spec: JobSpec): Promise<readonly TaskPlace[]> {
+  const world = await worldOf(project, job.place, spec);
+  const read = async () => (hasTasks(job) ? ((await readJobTasks(project.folder, job.place)) ?? []) : [job]);
+  const before = (await read()).filter(({ state }) => !state.open.every(isNothing));
+  for (const one of before) await withdrawQueued(project, one, spec);
+  if (!hasTasks(job)) return [];
+  const now = await read();
+  await cancelWithdrawn(world, now);
+  const idle = new Set(now.filter(({ state }) => state.open.every(isNothing)).map(({ task }) => task.index));
+  return before.flatMap(({ task }) => (idle.has(task.index) ? [task] : []));
 }
 
-async function withdrawAllQueued(project: Project, job: JobOnFile, spec: JobSpec): Promise<void> {
-  const all = hasTasks(job) ? ((await readJobTasks(project.folder, job.place)) ?? []) : [job];
-  for (const one of all) await withdrawQueued(project, one, spec);
+/**
+ * Begins what may begin of a job with several tasks. Where the scheduler says "not now" it is asked again, until as many as have
+ * `waited` in its queue before are there again: what is left beyond these the others take on. `least`:
+ * so many must be begun in any case. Throws StintError as `go`, with how many are left.
+ */
+async function beginTasksAgain(
+  project: Project,
+  place: JobPlace,
+  spec: JobSpec,
+  waited: readonly TaskPlace[],
+  request: ResumeRequest,
+  least = 0,
+): Promise<void> {
+  const world = await worldOf(project, place, spec);
+  const endAtMs = world.clock.monotonicMs() + (request.patienceMs ?? PATIENCE_MS);
+  const options = request.signal === undefined ? {} : { signal: request.signal };
+  for (let begun = 0; ; begun += 1) {
+    const { moved, refused } = await advanceJob(world, place, options);
+    begun += moved;
+    if (refused === null || request.signal?.aborted === true) return;
+    const left = waited.length - (await onTheirWay(project, place, waited));
+    if (left <= 0 && begun >= least) return;
+    const patienceMs = Math.max(0, endAtMs - world.clock.monotonicMs());
+    try {
+      await go(project, refused.task, spec, { ...request, patienceMs });
+    } catch (error) {
+      if (!(error instanceof StintError) || left <= 1) throw error;
+      const name = shellName(project, place.id);
+      const hint = error.code === "refused-by-scheduler" ? error.hint : null;
+      throw new StintError(
+        error.code,
+        `${left} of the ${waited.length} tasks of ${name} that were queued are taken back and not queued again: ${refused.error}`,
+        { cause: error, hint: hint ?? `the new settings are on file; queue what is left with: stint resume ${name}` },
+      );
+    }
+  }
+}
+
+/** How many of these tasks are known to the scheduler, or over. */
+async function onTheirWay(project: Project, place: JobPlace, waited: readonly TaskPlace[]): Promise<number> {
+  const indices = new Set(waited.map(({ index }) => index));
+  const tasks = (await readJobTasks(project.folder, place)) ?? [];
+  return tasks.filter(
+    (job) =>
+      indices.has(job.task.index) && (isAtRest(job) || job.state.open.some((a) => !isNothing(a) && refOf(a) !== null)),
+  ).length;
 }
 
 /** A resume of this one task, or of a job that has only one. Throws StintError `not-finished` while somebody else sets the checkpoint aside. */
@@ -257,15 +317,9 @@ async function resumeTasks(
   for (const [job, planned] of lookedAt) if (planned !== null) await finishSetAside(project, job, planned, request);
   await reviseSpec(project, first, going);
   if (wanted.length + stopping.length > 0) await linkResumeOfAll(project, place, [...wanted, ...stopping]);
-  if (changed.length > 0) for (const job of tasks) await withdrawQueued(project, job, going.spec);
-  const world = await worldOf(project, place, going.spec);
+  const waited = changed.length > 0 ? await withdrawAllQueued(project, first, going.spec) : [];
   // Also where nothing is stranded: what the scheduler did not take before is handed over now.
-  const { moved, refused } = await advanceJob(
-    world,
-    place,
-    request.signal === undefined ? {} : { signal: request.signal },
-  );
-  if (asks && refused !== null && moved === 0) await go(project, refused.task, going.spec, request);
+  await beginTasksAgain(project, place, going.spec, waited, request, asks ? 1 : 0);
   // What had begun is where its mover, or the stop, left it.
   for (const { task, state } of new Set([...stranded, ...stopping]))
     if (state.open.length > 0 || state.settled !== null) await go(project, task, going.spec, request);
