@@ -1,6 +1,15 @@
 /** Several tasks in one job, on this machine, as a user has them. */
 import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { build } from "esbuild";
 import { expect, test } from "vitest";
@@ -433,6 +442,29 @@ test("changed settings while the scheduler takes nothing: what was queued is can
   slurm.refuse(null);
   expect((await project.stint(["resume", "again"], options)).status).toBe(0);
   expect((await project.stint(["status", "again"], options)).stdout).toMatch(/^state +waiting: 4 waiting$/m);
+});
+
+test("two stranded tasks are driven beside each other, and an error of one does not keep the other from going on", async () => {
+  const project = prepare();
+  const slurm = slurmCommands(project.folder);
+  const options = { env: { PATH: slurm.path, STINT_DEBUG: "1" } };
+  const jobs = join(project.folder, "slurm-bin/jobs");
+  const words = [...SLURM, "--name", "gone", "--tasks", "2", "--timing-doubtful-twice", "1s", "--timing-poll", "1s"];
+  await project.stint(["submit", ...words, "--", "bash", "app.sh"], options);
+  // The controller has lost its jobs: each must be seen absent twice, some time apart.
+  for (const job of readdirSync(jobs)) renameSync(join(jobs, job), join(jobs, `900${job}`));
+  expect((await project.stint(["status", "gone"], options)).stdout).toMatch(/^state +stranded: 2 stranded$/m);
+  // Nothing can be claimed for the first.
+  writeFileSync(join(project.jobFolder("gone"), "tasks/0/attempts/0002"), "");
+  const { status, stderr } = await project.stint(["resume", "gone"], options);
+  expect(status, stderr).toBe(1);
+  expect(stderr).toMatch(/^stint: 1 of 2 tasks do not go on: gone\/0: .*0002/m);
+  const lines = stderr.split("\n");
+  const waits = lines.flatMap((line, at) => (line.includes("unknown to the scheduler: looking twice") ? [at] : []));
+  expect(waits).toHaveLength(2);
+  expect(Math.max(...waits)).toBeLessThan(lines.findIndex((line) => line.includes("attempt 1 withdrawn")));
+  expect(readdirSync(jobs)).toHaveLength(3);
+  expect(existsSync(join(project.jobFolder("gone"), "tasks/1/attempts/0002/submitted.json"))).toBe(true);
 });
 
 function endOf(words: readonly string[]): Promise<number | null> {

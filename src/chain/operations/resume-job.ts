@@ -25,13 +25,14 @@ import { type FlagValues, isBoundOtherwise } from "../../spec/index.ts";
 import { advanceJob } from "../advance.ts";
 import { identitiesOf } from "../job-identity.ts";
 import { loadSite } from "../site.ts";
+import type { World } from "../world.ts";
 import { boundHere } from "./allocation-here.ts";
 import { furtherAdvice } from "./before-submit.ts";
 import { cancelWithdrawn } from "./cancel-withdrawn.ts";
 import type { ChainStatus } from "./chain-status.ts";
 import { type ChangedSpec, changeSpec } from "./change-spec.ts";
 import { claimCheckpoint } from "./checkpoint-claim.ts";
-import { driveUntilGoing } from "./drive.ts";
+import { type DrivenOrFailed, driveAllUntilGoing } from "./drive.ts";
 import { StintError, toStintError } from "./errors.ts";
 import { requireHandedOver } from "./handed-over.ts";
 import { nameOf, shellName, shortName, targetName } from "./job-name.ts";
@@ -321,8 +322,15 @@ async function resumeTasks(
   // Also where nothing is stranded: what the scheduler did not take before is handed over now.
   await beginTasksAgain(project, place, going.spec, waited, request, asks ? 1 : 0);
   // What had begun is where its mover, or the stop, left it.
-  for (const { task, state } of new Set([...stranded, ...stopping]))
-    if (state.open.length > 0 || state.settled !== null) await go(project, task, going.spec, request);
+  const begun = [...new Set([...stranded, ...stopping])].filter(
+    ({ state }) => state.open.length > 0 || state.settled !== null,
+  );
+  await goAll(
+    project,
+    begun.map(({ task }) => task),
+    going.spec,
+    request,
+  );
   if (asks || changed.length > 0) await submitterFor(project, place, going.spec, request);
   if (tasks.some(({ stops }) => stopInForce(stops) !== null) && request.onlyStranded !== true)
     await resumeChildren(project, place, request);
@@ -443,17 +451,76 @@ async function resumeChildren(project: Project, place: JobPlace, request: Resume
   }
 }
 
-async function go(project: Project, task: TaskPlace, spec: JobSpec, request: ResumeRequest): Promise<void> {
-  const place = task.job;
+/** Throws StintError where the task does not go on. */
+function go(project: Project, task: TaskPlace, spec: JobSpec, request: ResumeRequest): Promise<void> {
+  return goAll(project, [task], spec, request);
+}
+
+/** Drives these tasks of one job beside each other. Throws what one came to; of several, one StintError that names those that failed. */
+async function goAll(
+  project: Project,
+  tasks: readonly TaskPlace[],
+  spec: JobSpec,
+  request: ResumeRequest,
+): Promise<void> {
+  const [first] = tasks;
+  if (first === undefined) return;
+  const place = first.job;
   const world = await worldOf(project, place, spec);
-  const status = () => chainStatus(project, place, task.index);
-  const driven = await driveUntilGoing(world, task, {
+  const driven = await driveAllUntilGoing(world, tasks, {
     patienceMs: request.patienceMs ?? PATIENCE_MS,
     unreachableMs: request.unreachableMs ?? UNREACHABLE_MS,
-    isRunning: async () => (await status()).state === "running",
+    isRunning: async (task) => (await chainStatus(project, place, task.index)).state === "running",
     ...(request.signal === undefined ? {} : { signal: request.signal }),
     ...(request.onWait === undefined ? {} : { onWait: request.onWait }),
   });
+  const failed: { readonly task: TaskPlace; readonly error: unknown }[] = [];
+  for (const [at, task] of tasks.entries()) {
+    try {
+      await requireGoing(project, world, task, driven[at], request);
+    } catch (error) {
+      failed.push({ task, error });
+    }
+  }
+  const [one] = failed;
+  if (one === undefined) return;
+  if (tasks.length === 1) throw one.error;
+  throw together(project, place, failed, tasks.length);
+}
+
+/** So many are named, each with its own words. */
+const MOST_NAMED = 3;
+
+function together(
+  project: Project,
+  place: JobPlace,
+  failed: readonly { readonly task: TaskPlace; readonly error: unknown }[],
+  count: number,
+): StintError {
+  const errors = failed.map(({ task, error }) => ({ index: task.index, error: toStintError(error) }));
+  const name = shortName(project, place.id);
+  const named = errors.slice(0, MOST_NAMED).map(({ index, error }) => `${name}/${index}: ${error.message}`);
+  const rest = errors.slice(MOST_NAMED).map(({ index }) => index);
+  const more = rest.length === 0 ? "" : `; and tasks ${rest.join(", ")}`;
+  const [{ error: first } = { error: null }] = errors;
+  const tryAgain = `when that is mended: stint resume ${shellName(project, place.id)}`;
+  return new StintError(
+    first?.code ?? "internal",
+    `${errors.length} of ${count} tasks do not go on: ${named.join("; ")}${more}`,
+    { cause: first, hint: first?.code === "refused-by-scheduler" ? (first.hint ?? tryAgain) : tryAgain },
+  );
+}
+
+async function requireGoing(
+  project: Project,
+  world: World,
+  task: TaskPlace,
+  driven: DrivenOrFailed | undefined,
+  request: ResumeRequest,
+): Promise<void> {
+  if (driven === undefined) return;
+  if (driven.kind === "failed") throw driven.error;
+  const place = task.job;
   if (driven.kind === "refused")
     throw new StintError(
       "refused-by-scheduler",
@@ -465,7 +532,7 @@ async function go(project: Project, task: TaskPlace, spec: JobSpec, request: Res
   if (driven.kind === "waiting" && driven.forSlot === true) return;
   if ((driven.kind !== "waiting" && driven.kind !== "unreachable") || request.signal?.aborted === true) return;
   await requireHandedOver(world, project, task, driven);
-  const now = await status();
+  const now = await chainStatus(project, place, task.index);
   // Waiting, and nobody is seen who would end it: to say "goes on" would be a promise in nobody's name.
   if (now.state === "waiting" && !now.mover)
     throw new StintError(
