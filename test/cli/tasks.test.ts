@@ -258,6 +258,24 @@ test("a resume while all tasks, or one, are still about to stop: the drain does 
   });
 });
 
+test("the log of one task is followed to its end, whatever the records of the others look like", async () => {
+  const project = prepare();
+  writeFileSync(join(project.folder, "app.sh"), `${APP}echo "the end of $STINT_TASK_INDEX"\n`);
+  writeFileSync(join(project.folder, "gate"), "");
+  await project.stint(["submit", ...submitting("log", ["--tasks", "2", "--parallel", "2"])]);
+  await until(() => events(project).length === 2, "both have begun");
+  const following = project.start(["logs", "log/1", "--follow"]);
+  await following.shows("task 1 of 2");
+  // What reads all tasks cannot say how the job stands.
+  const claim = join(project.jobFolder("log"), "tasks/0/attempts/0001/claim.json");
+  const text = readFileSync(claim, "utf8");
+  writeFileSync(claim, "{");
+  await new Promise((resolve) => setTimeout(resolve, 2_500));
+  writeFileSync(claim, text);
+  rmSync(join(project.folder, "gate"));
+  expect((await following.ended).stdout).toContain("the end of 1");
+});
+
 test("a task that fails is held, the others go on, and the job is not finished", async () => {
   const project = prepare();
   writeFileSync(join(project.folder, "app.sh"), `[ "$STINT_TASK_INDEX" != 1 ] || [ -e mended ] || exit 3\n${APP}`);

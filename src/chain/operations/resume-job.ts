@@ -44,7 +44,7 @@ import { type Project, requireOwnJob } from "./project.ts";
 import { ofTask, requireNoOther, wordState } from "./quarantine-word.ts";
 import { reviseSpec, withdrawQueued } from "./revise-spec.ts";
 import { planSetAside, type SetAside, setAside } from "./set-aside.ts";
-import { chainStatus, jobStatus, jobTable } from "./status.ts";
+import { chainStatus, jobStatus, jobTable, taskState } from "./status.ts";
 import { requireSubmitter } from "./submitter-job.ts";
 import { requireUsableCheckpoint } from "./usable-checkpoint.ts";
 
@@ -308,11 +308,13 @@ async function resumeTasks(
   for (const notice of going.notices) request.onNotice?.(notice);
   const changed = [...change.changed, ...(isBoundOtherwise(first.jobSpec, going.spec) ? ["allocation"] : [])];
   const takenBy = request.takeCheckpoint === true ? personHere(project) : null;
-  for (const job of new Set([...resting, ...stopping])) {
+  const claiming = [...new Set([...resting, ...stopping])];
+  for (const [at, job] of claiming.entries()) {
     await requireReserveOf(project, job);
     await claimCheckpoint(project, job.task, specForTask(going.spec, job.task.index), home, {
       renew: wanted.includes(job),
       takenBy,
+      isOneOfMany: at + 1 < claiming.length,
     });
   }
   for (const [job, planned] of lookedAt) if (planned !== null) await finishSetAside(project, job, planned, request);
@@ -470,7 +472,7 @@ async function goAll(
   const driven = await driveAllUntilGoing(world, tasks, {
     patienceMs: request.patienceMs ?? PATIENCE_MS,
     unreachableMs: request.unreachableMs ?? UNREACHABLE_MS,
-    isRunning: async (task) => (await chainStatus(project, place, task.index)).state === "running",
+    isRunning: async (task) => (await taskState(project, place, task.index)).state === "running",
     ...(request.signal === undefined ? {} : { signal: request.signal }),
     ...(request.onWait === undefined ? {} : { onWait: request.onWait }),
   });

@@ -39,7 +39,7 @@ import { requireParentGoesOn } from "./parent-job.ts";
 import { type Project, projectForSubmit, requireOwn, requireOwnJob, type Where } from "./project.ts";
 import { reviseSpec, withdrawQueued } from "./revise-spec.ts";
 import { installRuntime, type RuntimeBundle, requireRunnablePath } from "./runtime-bundle.ts";
-import { chainStatus, jobStatus } from "./status.ts";
+import { chainStatus, jobStatus, taskState } from "./status.ts";
 import { requireSubmitter } from "./submitter-job.ts";
 import { requireUsableCheckpoint } from "./usable-checkpoint.ts";
 
@@ -183,8 +183,11 @@ async function again(project: Project, there: JobOnFile, request: SubmitRequest)
     requireTimeLeft(project, place, request.spec, NO_SAVES);
     for (const task of tasks) await requireUsableCheckpoint(project, task, specForTask(request.spec, task.task.index));
     await ensureEnvironment(project, place, request);
-    for (const { task } of tasks)
-      await claimCheckpoint(project, task, specForTask(request.spec, task.index), home, { renew: true });
+    for (const [at, { task }] of tasks.entries())
+      await claimCheckpoint(project, task, specForTask(request.spec, task.index), home, {
+        renew: true,
+        isOneOfMany: at + 1 < tasks.length,
+      });
     await installRuntime(project, request.runtime);
     await keepScript(project, place, request);
     await createSpec(project.folder, place, there.revision + 1, revisionOf(project, request.spec, request.origins));
@@ -254,7 +257,7 @@ async function settle(
   const driven = await driveUntilGoing(world, task, {
     patienceMs: request.patienceMs ?? PATIENCE_MS,
     unreachableMs: UNREACHABLE_MS,
-    isRunning: async () => (await chainStatus(project, place, task.index)).state === "running",
+    isRunning: async () => (await taskState(project, place, task.index)).state === "running",
     ...(request.signal === undefined ? {} : { signal: request.signal }),
     ...(request.onWait === undefined ? {} : { onWait: request.onWait }),
   });
