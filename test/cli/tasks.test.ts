@@ -388,6 +388,11 @@ test("a scheduler that takes no more: what it has taken stays, the rest is not l
   expect(submitted.stderr).toContain(
     "3 tasks are on their way; the scheduler does not take the other 3 now (sbatch: QOSMax",
   );
+  // Nothing runs yet that could do it.
+  expect(submitted.stderr).toContain(
+    "): the first that runs hands them over later, or at once with: stint resume much",
+  );
+  expect(submitted.stderr).not.toContain("the running ones");
   const { stdout } = await project.stint(["status", "much"], options);
   expect(stdout).toMatch(/^state +waiting: 6 waiting$/m);
   expect([...stdout.matchAll(/^\d +waiting .*is taken on by the other tasks of the job$/gm)]).toHaveLength(3);
@@ -399,6 +404,18 @@ test("a scheduler that takes no more: what it has taken stays, the rest is not l
   const jobs = readdirSync(join(project.folder, "slurm-bin/jobs"));
   expect(jobs).toHaveLength(6);
   expect((await project.stint(["cancel", "much"], options)).stdout).toContain("much: cancelled (6 stopped)");
+});
+
+test("no clear answer to one of the tasks: what is queued and what is not is said, and that nothing runs yet", async () => {
+  const project = prepare();
+  const slurm = slurmCommands(project.folder);
+  slurm.refuse("sbatch: error: Batch job submission failed: Socket timed out on send/recv operation", 3);
+  const words = [...SLURM, "--name", "unclear", "--tasks", "5", "--", "bash", "app.sh"];
+  const submitted = await project.stint(["submit", ...words], { env: { PATH: slurm.path } });
+  expect(submitted.status, submitted.stderr).toBe(0);
+  expect(submitted.stderr).toContain(
+    "2 tasks are on their way; the scheduler gave no clear answer for the next one, so the other 3 are not handed over yet: the first that runs hands them over later, or at once with: stint resume unclear",
+  );
 });
 
 test("a stop of many queued tasks asks and cancels as often as a stop of few", async () => {
