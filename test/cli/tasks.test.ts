@@ -1,6 +1,15 @@
 /** Several tasks in one job, on this machine, as a user has them. */
 import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { build } from "esbuild";
 import { expect, test } from "vitest";
@@ -217,6 +226,56 @@ test("a stop counts for all tasks, those that wait never begin; resumed, they go
   expect(began.map(({ task }) => task).toSorted()).toEqual([0, 0, 1, 1, 2, 3, 3]);
 });
 
+test("a resume while all tasks, or one, are still about to stop: the drain does not stay in force", async () => {
+  const project = prepare();
+  // Told to stop, each says so and takes its time.
+  const slow = `trap 'echo told >>told.txt; while [ -e saving ]; do sleep 0.05; done; echo 1 >"$CKPT_PATH"; exit 99' TERM`;
+  writeFileSync(join(project.folder, "app.sh"), APP.replace(/^trap .*$/m, slow));
+  const told = (): number =>
+    existsSync(join(project.folder, "told.txt"))
+      ? readFileSync(join(project.folder, "told.txt"), "utf8").trimEnd().split("\n").length
+      : 0;
+  for (const name of ["saving", "gate"]) writeFileSync(join(project.folder, name), "");
+  const words = ["--tasks", "2", "--parallel", "2", "--margin", "30s", "--kill-wait", "30s"];
+  await project.stint(["submit", ...submitting("both", words)]);
+  await until(() => events(project).length === 2, "both have begun");
+  for (const [target, sum] of [
+    ["both/1", 1],
+    ["both", 2],
+  ] as const) {
+    await project.stint(["drain", target]);
+    await until(() => told() === sum, `${sum} were told to stop`);
+    expect(await project.stint(["resume", "both"])).toMatchObject({
+      status: 0,
+      stdout: expect.stringMatching(/^both: goes on$/m),
+    });
+  }
+  for (const name of ["saving", "gate"]) rmSync(join(project.folder, name));
+  const ended = await project.stint(["wait", "both", "--timeout", "60s"]);
+  expect(ended, ended.stdout).toMatchObject({
+    status: 0,
+    stdout: expect.stringContaining("both: finished (4 attempts"),
+  });
+});
+
+test("the log of one task is followed to its end, whatever the records of the others look like", async () => {
+  const project = prepare();
+  writeFileSync(join(project.folder, "app.sh"), `${APP}echo "the end of $STINT_TASK_INDEX"\n`);
+  writeFileSync(join(project.folder, "gate"), "");
+  await project.stint(["submit", ...submitting("log", ["--tasks", "2", "--parallel", "2"])]);
+  await until(() => events(project).length === 2, "both have begun");
+  const following = project.start(["logs", "log/1", "--follow"]);
+  await following.shows("task 1 of 2");
+  // What reads all tasks cannot say how the job stands.
+  const claim = join(project.jobFolder("log"), "tasks/0/attempts/0001/claim.json");
+  const text = readFileSync(claim, "utf8");
+  writeFileSync(claim, "{");
+  await new Promise((resolve) => setTimeout(resolve, 2_500));
+  writeFileSync(claim, text);
+  rmSync(join(project.folder, "gate"));
+  expect((await following.ended).stdout).toContain("the end of 1");
+});
+
 test("a task that fails is held, the others go on, and the job is not finished", async () => {
   const project = prepare();
   writeFileSync(join(project.folder, "app.sh"), `[ "$STINT_TASK_INDEX" != 1 ] || [ -e mended ] || exit 3\n${APP}`);
@@ -329,6 +388,11 @@ test("a scheduler that takes no more: what it has taken stays, the rest is not l
   expect(submitted.stderr).toContain(
     "3 tasks are on their way; the scheduler does not take the other 3 now (sbatch: QOSMax",
   );
+  // Nothing runs yet that could do it.
+  expect(submitted.stderr).toContain(
+    "): the first that runs hands them over later, or at once with: stint resume much",
+  );
+  expect(submitted.stderr).not.toContain("the running ones");
   const { stdout } = await project.stint(["status", "much"], options);
   expect(stdout).toMatch(/^state +waiting: 6 waiting$/m);
   expect([...stdout.matchAll(/^\d +waiting .*is taken on by the other tasks of the job$/gm)]).toHaveLength(3);
@@ -340,6 +404,102 @@ test("a scheduler that takes no more: what it has taken stays, the rest is not l
   const jobs = readdirSync(join(project.folder, "slurm-bin/jobs"));
   expect(jobs).toHaveLength(6);
   expect((await project.stint(["cancel", "much"], options)).stdout).toContain("much: cancelled (6 stopped)");
+});
+
+test("no clear answer to one of the tasks: what is queued and what is not is said, and that nothing runs yet", async () => {
+  const project = prepare();
+  const slurm = slurmCommands(project.folder);
+  slurm.refuse("sbatch: error: Batch job submission failed: Socket timed out on send/recv operation", 3);
+  const words = [...SLURM, "--name", "unclear", "--tasks", "5", "--", "bash", "app.sh"];
+  const submitted = await project.stint(["submit", ...words], { env: { PATH: slurm.path } });
+  expect(submitted.status, submitted.stderr).toBe(0);
+  expect(submitted.stderr).toContain(
+    "2 tasks are on their way; the scheduler gave no clear answer for the next one, so the other 3 are not handed over yet: the first that runs hands them over later, or at once with: stint resume unclear",
+  );
+});
+
+test("a stop of many queued tasks asks and cancels as often as a stop of few", async () => {
+  const calls: Record<string, number>[] = [];
+  for (const count of [3, 12]) {
+    const project = prepare();
+    const slurm = slurmCommands(project.folder);
+    const options = { env: { PATH: slurm.path } };
+    await project.stint(
+      ["submit", ...SLURM, "--name", "many", "--tasks", String(count), "--", "bash", "app.sh"],
+      options,
+    );
+    const programs = ["scancel", "squeue", "sacct", "scontrol"] as const;
+    const before = programs.map((program) => slurm.calls(program));
+    expect((await project.stint(["cancel", "many"], options)).stdout).toContain(`many: cancelled (${count} stopped)`);
+    calls.push(Object.fromEntries(programs.map((program, at) => [program, slurm.calls(program) - (before[at] ?? 0)])));
+  }
+  expect(calls[1]).toEqual(calls[0]);
+  // One look before anything is done, one after the cancel.
+  expect(calls[1]).toEqual({ scancel: 1, squeue: 2, sacct: 1, scontrol: 1 });
+});
+
+const SLURM = ["--scheduler", "slurm", "--limit", "10m", "--margin", "1m", "--ahead", "0"];
+
+test("changed settings while the scheduler takes nothing: what was queued is cancelled at once, and all of it queued again", async () => {
+  const project = prepare();
+  const slurm = slurmCommands(project.folder);
+  const options = { env: { PATH: slurm.path } };
+  const jobs = (): number => readdirSync(join(project.folder, "slurm-bin/jobs")).length;
+  const words = [...SLURM, "--name", "again", "--tasks", "4", "--", "bash", "app.sh"];
+  await project.stint(["submit", ...words], options);
+  expect(jobs()).toBe(4);
+  slurm.refuse("sbatch: error: QOSMaxSubmitJobPerUserLimit\nsbatch: error: Batch job submission failed");
+  const resuming = project.start(["resume", "again", "--limit", "20m"], options);
+  await resuming.shows("waiting: sbatch: QOSMaxSubmitJobPerUserLimit");
+  expect(readdirSync(join(project.folder, "slurm-bin/states"))).toEqual(["1", "2", "3", "4"]);
+  expect(slurm.calls("scancel")).toBe(1);
+  // Two are taken, then it says "not now" once more.
+  slurm.refuse("sbatch: error: QOSMaxSubmitJobPerUserLimit\nsbatch: error: Batch job submission failed", 7);
+  await until(() => jobs() === 6, "two are queued again");
+  slurm.refuse(null);
+  expect(await resuming.ended).toMatchObject({
+    status: 0,
+    stdout: expect.stringMatching(/^again: goes on by itself already with limit changed$/m),
+  });
+  expect(jobs()).toBe(8);
+  expect((await project.stint(["status", "again"], options)).stdout).toMatch(/^state +waiting: 4 waiting$/m);
+
+  // A lasting no: how many are left, and what to do.
+  slurm.refuse("sbatch: error: Batch job submission failed: Invalid partition name specified", 10);
+  const refused = await project.stint(["resume", "again", "--limit", "30m"], options);
+  expect(refused).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining(
+      "3 of the 4 tasks of again that were queued are taken back and not queued again: sbatch: ",
+    ),
+  });
+  expect(refused.stderr).toContain("correct it with: stint resume again --partition");
+  slurm.refuse(null);
+  expect((await project.stint(["resume", "again"], options)).status).toBe(0);
+  expect((await project.stint(["status", "again"], options)).stdout).toMatch(/^state +waiting: 4 waiting$/m);
+});
+
+test("two stranded tasks are driven beside each other, and an error of one does not keep the other from going on", async () => {
+  const project = prepare();
+  const slurm = slurmCommands(project.folder);
+  const options = { env: { PATH: slurm.path, STINT_DEBUG: "1" } };
+  const jobs = join(project.folder, "slurm-bin/jobs");
+  const words = [...SLURM, "--name", "gone", "--tasks", "2", "--timing-doubtful-twice", "1s", "--timing-poll", "1s"];
+  await project.stint(["submit", ...words, "--", "bash", "app.sh"], options);
+  // The controller has lost its jobs: each must be seen absent twice, some time apart.
+  for (const job of readdirSync(jobs)) renameSync(join(jobs, job), join(jobs, `900${job}`));
+  expect((await project.stint(["status", "gone"], options)).stdout).toMatch(/^state +stranded: 2 stranded$/m);
+  // Nothing can be claimed for the first.
+  writeFileSync(join(project.jobFolder("gone"), "tasks/0/attempts/0002"), "");
+  const { status, stderr } = await project.stint(["resume", "gone"], options);
+  expect(status, stderr).toBe(1);
+  expect(stderr).toMatch(/^stint: 1 of 2 tasks do not go on: gone\/0: .*0002/m);
+  const lines = stderr.split("\n");
+  const waits = lines.flatMap((line, at) => (line.includes("unknown to the scheduler: looking twice") ? [at] : []));
+  expect(waits).toHaveLength(2);
+  expect(Math.max(...waits)).toBeLessThan(lines.findIndex((line) => line.includes("attempt 1 withdrawn")));
+  expect(readdirSync(jobs)).toHaveLength(3);
+  expect(existsSync(join(project.jobFolder("gone"), "tasks/1/attempts/0002/submitted.json"))).toBe(true);
 });
 
 function endOf(words: readonly string[]): Promise<number | null> {

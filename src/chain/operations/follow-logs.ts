@@ -8,7 +8,7 @@ import { StintError } from "./errors.ts";
 import { shortName } from "./job-name.ts";
 import { taskOrFirst } from "./job-on-file.ts";
 import type { Project } from "./project.ts";
-import { chainStatus } from "./status.ts";
+import { taskState } from "./status.ts";
 import { isAtEnd } from "./watch-job.ts";
 
 export type LogStream = "stdout" | "stderr" | "runner" | "scheduler";
@@ -164,8 +164,7 @@ async function isDone(project: Project, task: TaskPlace, { attempt }: LogOptions
     const settled = join(attemptFolder(task, attempt), "settled.json");
     if ((await project.folder.identity(settled)) !== null) return true;
   }
-  const status = await chainStatus(project, task.job, task.index);
-  return isAtEnd(status);
+  return isAtEnd(await taskState(project, task.job, task.index));
 }
 
 function attemptFolder(task: TaskPlace, number: number): string {

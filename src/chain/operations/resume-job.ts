@@ -1,6 +1,14 @@
 /** Resume: a person's word that a chain goes on; also the cure for a stranded one. */
 
-import { type AttemptRecords, type JobSpec, quoteShell, refOf, specForTask, stopInForce } from "../../core/index.ts";
+import {
+  type AttemptRecords,
+  isNothing,
+  type JobSpec,
+  quoteShell,
+  refOf,
+  specForTask,
+  stopInForce,
+} from "../../core/index.ts";
 import { realClock } from "../../host/index.ts";
 import {
   adoptHome,
@@ -17,12 +25,14 @@ import { type FlagValues, isBoundOtherwise } from "../../spec/index.ts";
 import { advanceJob } from "../advance.ts";
 import { identitiesOf } from "../job-identity.ts";
 import { loadSite } from "../site.ts";
+import type { World } from "../world.ts";
 import { boundHere } from "./allocation-here.ts";
 import { furtherAdvice } from "./before-submit.ts";
+import { cancelWithdrawn } from "./cancel-withdrawn.ts";
 import type { ChainStatus } from "./chain-status.ts";
 import { type ChangedSpec, changeSpec } from "./change-spec.ts";
 import { claimCheckpoint } from "./checkpoint-claim.ts";
-import { driveUntilGoing } from "./drive.ts";
+import { type DrivenOrFailed, driveAllUntilGoing } from "./drive.ts";
 import { StintError, toStintError } from "./errors.ts";
 import { requireHandedOver } from "./handed-over.ts";
 import { nameOf, shellName, shortName, targetName } from "./job-name.ts";
@@ -34,7 +44,7 @@ import { type Project, requireOwnJob } from "./project.ts";
 import { ofTask, requireNoOther, wordState } from "./quarantine-word.ts";
 import { reviseSpec, withdrawQueued } from "./revise-spec.ts";
 import { planSetAside, type SetAside, setAside } from "./set-aside.ts";
-import { chainStatus, jobStatus, jobTable } from "./status.ts";
+import { chainStatus, jobStatus, jobTable, taskState } from "./status.ts";
 import { requireSubmitter } from "./submitter-job.ts";
 import { requireUsableCheckpoint } from "./usable-checkpoint.ts";
 
@@ -144,10 +154,10 @@ export async function resumeJob(project: Project, place: JobPlace, request: Resu
     stopInForce(job.stops) !== null;
   if (needsWord) await linkResume(project, job, { over: request.over, asItIs }, aside);
   if (!asks && changed.length === 0) return { kind: "goes-on", status: before, changed: [] };
-  if (changed.length > 0) await withdrawAllQueued(project, job, going.spec);
+  const waited = changed.length > 0 ? await withdrawAllQueued(project, job, going.spec) : [];
   await go(project, job.task, going.spec, request);
   // The settings are those of all tasks: what was queued of the others is queued anew.
-  if (changed.length > 0 && index !== null) await beginOthers(project, place, going.spec, request);
+  if (changed.length > 0 && index !== null) await beginTasksAgain(project, place, going.spec, waited, request);
   await submitterFor(project, place, going.spec, request);
   // A word on one task is none on the children.
   if (index === null && stopInForce(job.stops) !== null) await resumeChildren(project, place, request);
@@ -155,14 +165,65 @@ export async function resumeJob(project: Project, place: JobPlace, request: Resu
   return asks ? { kind: "resumed", status, changed, setAside: aside } : { kind: "goes-on", status, changed };
 }
 
-async function beginOthers(project: Project, place: JobPlace, spec: JobSpec, request: ResumeRequest): Promise<void> {
-  const { refused } = await advanceJob(await worldOf(project, place, spec), place);
-  if (refused !== null) await go(project, refused.task, spec, request);
+/** Returns the tasks that had waited in the queue: nothing of them is queued or runs now. */
+async function withdrawAllQueued(project: Project, job: JobOnFile, spec: JobSpec): Promise<readonly TaskPlace[]> {
+  const world = await worldOf(project, job.place, spec);
+  const read = async () => (hasTasks(job) ? ((await readJobTasks(project.folder, job.place)) ?? []) : [job]);
+  const before = (await read()).filter(({ state }) => !state.open.every(isNothing));
+  for (const one of before) await withdrawQueued(project, one, spec);
+  if (!hasTasks(job)) return [];
+  const now = await read();
+  await cancelWithdrawn(world, now);
+  const idle = new Set(now.filter(({ state }) => state.open.every(isNothing)).map(({ task }) => task.index));
+  return before.flatMap(({ task }) => (idle.has(task.index) ? [task] : []));
 }
 
-async function withdrawAllQueued(project: Project, job: JobOnFile, spec: JobSpec): Promise<void> {
-  const all = hasTasks(job) ? ((await readJobTasks(project.folder, job.place)) ?? []) : [job];
-  for (const one of all) await withdrawQueued(project, one, spec);
+/**
+ * Begins what may begin of a job with several tasks. Where the scheduler says "not now" it is asked again, until as many as have
+ * `waited` in its queue before are there again: what is left beyond these the others take on. `least`:
+ * so many must be begun in any case. Throws StintError as `go`, with how many are left.
+ */
+async function beginTasksAgain(
+  project: Project,
+  place: JobPlace,
+  spec: JobSpec,
+  waited: readonly TaskPlace[],
+  request: ResumeRequest,
+  least = 0,
+): Promise<void> {
+  const world = await worldOf(project, place, spec);
+  const endAtMs = world.clock.monotonicMs() + (request.patienceMs ?? PATIENCE_MS);
+  const options = request.signal === undefined ? {} : { signal: request.signal };
+  for (let begun = 0; ; begun += 1) {
+    const { moved, refused } = await advanceJob(world, place, options);
+    begun += moved;
+    if (refused === null || request.signal?.aborted === true) return;
+    const left = waited.length - (await onTheirWay(project, place, waited));
+    if (left <= 0 && begun >= least) return;
+    const patienceMs = Math.max(0, endAtMs - world.clock.monotonicMs());
+    try {
+      await go(project, refused.task, spec, { ...request, patienceMs });
+    } catch (error) {
+      if (!(error instanceof StintError) || left <= 1) throw error;
+      const name = shellName(project, place.id);
+      const hint = error.code === "refused-by-scheduler" ? error.hint : null;
+      throw new StintError(
+        error.code,
+        `${left} of the ${waited.length} tasks of ${name} that were queued are taken back and not queued again: ${refused.error}`,
+        { cause: error, hint: hint ?? `the new settings are on file; queue what is left with: stint resume ${name}` },
+      );
+    }
+  }
+}
+
+/** How many of these tasks are known to the scheduler, or over. */
+async function onTheirWay(project: Project, place: JobPlace, waited: readonly TaskPlace[]): Promise<number> {
+  const indices = new Set(waited.map(({ index }) => index));
+  const tasks = (await readJobTasks(project.folder, place)) ?? [];
+  return tasks.filter(
+    (job) =>
+      indices.has(job.task.index) && (isAtRest(job) || job.state.open.some((a) => !isNothing(a) && refOf(a) !== null)),
+  ).length;
 }
 
 /** A resume of this one task, or of a job that has only one. Throws StintError `not-finished` while somebody else sets the checkpoint aside. */
@@ -210,7 +271,7 @@ async function changedUnderSite(
   return change;
 }
 
-/** A job of several tasks: what is held or stopped wants a slot again, in their order, and what is stranded goes on. */
+/** A job of several tasks: what is held or stopped wants a slot again, in their order, and what is stranded or about to stop goes on. */
 async function resumeTasks(
   project: Project,
   place: JobPlace,
@@ -230,10 +291,15 @@ async function resumeTasks(
   if (first === undefined || before.job.decision === "finish") return { kind: "finished", status: before.job };
   const change = await changedUnderSite(first.jobSpec, request);
   const isFinished = (job: JobOnFile): boolean => job.state.settled?.record.decision.kind === "finish";
-  const wanted = request.onlyStranded === true ? [] : tasks.filter((job) => isAtRest(job) && !isFinished(job));
-  const stranded = tasks.filter((_, at) => before.tasks[at]?.state === "stranded");
-  const resting = [...wanted, ...stranded];
-  const asks = resting.length > 0;
+  const resumed = request.onlyStranded === true ? [] : tasks.filter((job) => !isFinished(job));
+  const wanted = resumed.filter(isAtRest);
+  // A stop that is still being carried out: who has not ended yet goes on all the same.
+  const stopping = resumed.filter((job) => !isAtRest(job) && stopInForce(job.stops) !== null);
+  const stateOf = new Map(tasks.map((job, at) => [job, before.tasks[at]?.state]));
+  const stranded = tasks.filter((job) => stateOf.get(job) === "stranded");
+  // What runs writes its checkpoint at this moment; everything else would start on what is there now.
+  const resting = [...new Set([...wanted, ...stranded, ...stopping])].filter((job) => stateOf.get(job) !== "running");
+  const asks = resting.length > 0 || stopping.length > 0;
   const lookedAt = new Map<JobOnFile, SetAside | null>();
   // Nothing of any task is put on file before all of them have been looked at.
   for (const job of resting) lookedAt.set(job, await look(project, job, specForTask(change.spec, job.task.index)));
@@ -242,28 +308,31 @@ async function resumeTasks(
   for (const notice of going.notices) request.onNotice?.(notice);
   const changed = [...change.changed, ...(isBoundOtherwise(first.jobSpec, going.spec) ? ["allocation"] : [])];
   const takenBy = request.takeCheckpoint === true ? personHere(project) : null;
-  for (const job of resting) {
+  const claiming = [...new Set([...resting, ...stopping])];
+  for (const [at, job] of claiming.entries()) {
     await requireReserveOf(project, job);
     await claimCheckpoint(project, job.task, specForTask(going.spec, job.task.index), home, {
       renew: wanted.includes(job),
       takenBy,
+      isOneOfMany: at + 1 < claiming.length,
     });
   }
   for (const [job, planned] of lookedAt) if (planned !== null) await finishSetAside(project, job, planned, request);
   await reviseSpec(project, first, going);
-  if (wanted.length > 0) await linkResumeOfAll(project, place, wanted);
-  if (changed.length > 0) for (const job of tasks) await withdrawQueued(project, job, going.spec);
-  const world = await worldOf(project, place, going.spec);
+  if (wanted.length + stopping.length > 0) await linkResumeOfAll(project, place, [...wanted, ...stopping]);
+  const waited = changed.length > 0 ? await withdrawAllQueued(project, first, going.spec) : [];
   // Also where nothing is stranded: what the scheduler did not take before is handed over now.
-  const { moved, refused } = await advanceJob(
-    world,
-    place,
-    request.signal === undefined ? {} : { signal: request.signal },
+  await beginTasksAgain(project, place, going.spec, waited, request, asks ? 1 : 0);
+  // What had begun is where its mover, or the stop, left it.
+  const begun = [...new Set([...stranded, ...stopping])].filter(
+    ({ state }) => state.open.length > 0 || state.settled !== null,
   );
-  if (asks && refused !== null && moved === 0) await go(project, refused.task, going.spec, request);
-  // What had begun is where its mover left it.
-  for (const { task, state } of stranded)
-    if (state.open.length > 0 || state.settled !== null) await go(project, task, going.spec, request);
+  await goAll(
+    project,
+    begun.map(({ task }) => task),
+    going.spec,
+    request,
+  );
   if (asks || changed.length > 0) await submitterFor(project, place, going.spec, request);
   if (tasks.some(({ stops }) => stopInForce(stops) !== null) && request.onlyStranded !== true)
     await resumeChildren(project, place, request);
@@ -384,17 +453,76 @@ async function resumeChildren(project: Project, place: JobPlace, request: Resume
   }
 }
 
-async function go(project: Project, task: TaskPlace, spec: JobSpec, request: ResumeRequest): Promise<void> {
-  const place = task.job;
+/** Throws StintError where the task does not go on. */
+function go(project: Project, task: TaskPlace, spec: JobSpec, request: ResumeRequest): Promise<void> {
+  return goAll(project, [task], spec, request);
+}
+
+/** Drives these tasks of one job beside each other. Throws what one came to; of several, one StintError that names those that failed. */
+async function goAll(
+  project: Project,
+  tasks: readonly TaskPlace[],
+  spec: JobSpec,
+  request: ResumeRequest,
+): Promise<void> {
+  const [first] = tasks;
+  if (first === undefined) return;
+  const place = first.job;
   const world = await worldOf(project, place, spec);
-  const status = () => chainStatus(project, place, task.index);
-  const driven = await driveUntilGoing(world, task, {
+  const driven = await driveAllUntilGoing(world, tasks, {
     patienceMs: request.patienceMs ?? PATIENCE_MS,
     unreachableMs: request.unreachableMs ?? UNREACHABLE_MS,
-    isRunning: async () => (await status()).state === "running",
+    isRunning: async (task) => (await taskState(project, place, task.index)).state === "running",
     ...(request.signal === undefined ? {} : { signal: request.signal }),
     ...(request.onWait === undefined ? {} : { onWait: request.onWait }),
   });
+  const failed: { readonly task: TaskPlace; readonly error: unknown }[] = [];
+  for (const [at, task] of tasks.entries()) {
+    try {
+      await requireGoing(project, world, task, driven[at], request);
+    } catch (error) {
+      failed.push({ task, error });
+    }
+  }
+  const [one] = failed;
+  if (one === undefined) return;
+  if (tasks.length === 1) throw one.error;
+  throw together(project, place, failed, tasks.length);
+}
+
+/** So many are named, each with its own words. */
+const MOST_NAMED = 3;
+
+function together(
+  project: Project,
+  place: JobPlace,
+  failed: readonly { readonly task: TaskPlace; readonly error: unknown }[],
+  count: number,
+): StintError {
+  const errors = failed.map(({ task, error }) => ({ index: task.index, error: toStintError(error) }));
+  const name = shortName(project, place.id);
+  const named = errors.slice(0, MOST_NAMED).map(({ index, error }) => `${name}/${index}: ${error.message}`);
+  const rest = errors.slice(MOST_NAMED).map(({ index }) => index);
+  const more = rest.length === 0 ? "" : `; and tasks ${rest.join(", ")}`;
+  const [{ error: first } = { error: null }] = errors;
+  const tryAgain = `when that is mended: stint resume ${shellName(project, place.id)}`;
+  return new StintError(
+    first?.code ?? "internal",
+    `${errors.length} of ${count} tasks do not go on: ${named.join("; ")}${more}`,
+    { cause: first, hint: first?.code === "refused-by-scheduler" ? (first.hint ?? tryAgain) : tryAgain },
+  );
+}
+
+async function requireGoing(
+  project: Project,
+  world: World,
+  task: TaskPlace,
+  driven: DrivenOrFailed | undefined,
+  request: ResumeRequest,
+): Promise<void> {
+  if (driven === undefined) return;
+  if (driven.kind === "failed") throw driven.error;
+  const place = task.job;
   if (driven.kind === "refused")
     throw new StintError(
       "refused-by-scheduler",
@@ -406,7 +534,7 @@ async function go(project: Project, task: TaskPlace, spec: JobSpec, request: Res
   if (driven.kind === "waiting" && driven.forSlot === true) return;
   if ((driven.kind !== "waiting" && driven.kind !== "unreachable") || request.signal?.aborted === true) return;
   await requireHandedOver(world, project, task, driven);
-  const now = await status();
+  const now = await chainStatus(project, place, task.index);
   // Waiting, and nobody is seen who would end it: to say "goes on" would be a promise in nobody's name.
   if (now.state === "waiting" && !now.mover)
     throw new StintError(

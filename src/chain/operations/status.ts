@@ -26,6 +26,7 @@ import {
   hasTasks,
   isAtRest,
   type JobOnFile,
+  readJob,
   readJobTasks,
   readLastStarted,
   readSettledStarted,
@@ -121,6 +122,28 @@ export async function chainStatus(
 ): Promise<ChainStatus> {
   const { job, tasks } = await jobStatus(project, place);
   return tasks.find(({ task }) => task !== null && task === index) ?? job;
+}
+
+/**
+ * Whether a task runs or waits: of a job with many tasks only this one is read, and the others where nobody is seen to move it.
+ * Throws JournalError where its records cannot be used.
+ */
+export async function taskState(
+  project: Project,
+  place: JobPlace,
+  index: number | null,
+): Promise<Pick<ChainStatus, "state" | "tasks">> {
+  const job = await readJob(project.folder, place, index);
+  if (job === null || !hasTasks(job)) return chainStatus(project, place, index);
+  const name = `${shellName(project, place.id)}/${job.task.index}`;
+  if (isAtRest(job)) return sane(statusOf(job, atRest(), name));
+  if (isOpen(job)) {
+    const seen = await observeAll([{ project, place, job }], newRound({}));
+    const input = await inputFor(project, job, seen, { attendedBy: null, submitter: null });
+    const alone = statusOf(job, input, name);
+    if (alone.state !== "stranded") return sane(alone);
+  }
+  return chainStatus(project, place, index);
 }
 
 async function statusIn(project: Project, place: JobPlace, round: Round): Promise<JobStatus> {

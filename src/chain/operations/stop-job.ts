@@ -1,11 +1,13 @@
 /** Drain (save, then stop) and cancel (now). The wish is on file before anything is done; "cancelled" is said after proof. */
 import { randomUUID } from "node:crypto";
-import { RECORD_VERSION, refOf, stopInForce } from "../../core/index.ts";
+import { RECORD_VERSION, type Ref, refOf, stopInForce } from "../../core/index.ts";
 import { checkHome, createStop, type JobPlace, readStops } from "../../journal/index.ts";
-import { advance, advanceJob } from "../advance.ts";
+import type { JobIdentity } from "../../schedulers/index.ts";
+import { advance, advanceJob, withdraw } from "../advance.ts";
 import { identitiesOf, stillOwn } from "../job-identity.ts";
 import { reservePath, withReserve } from "../reserve.ts";
 import type { World } from "../world.ts";
+import { cancelWithdrawn } from "./cancel-withdrawn.ts";
 import type { ChainStatus } from "./chain-status.ts";
 import { hasTasks, isAtRest, type JobOnFile, readJob, readJobTasks } from "./job-on-file.ts";
 import { personHere } from "./job-records.ts";
@@ -103,11 +105,12 @@ async function endJob(given: Project, place: JobPlace, index: number | null, req
   // What has not begun is over by the stop itself; the wish is made known to all others before any of them is waited for.
   const left = tasks.filter((task) => !isAtRest(task) || !hasTasks(task));
   const begunMs = world.clock.monotonicMs();
+  const own = left.length > 1 ? await takeBackTogether(world, project, place, index) : new Map<Ref, JobIdentity>();
   let over = true;
   for (const waits of left.length > 1 ? [false, true] : [true]) {
     over = true;
     for (const task of left)
-      over = (await end(world, project, task, { ...request, ...(waits ? {} : { wait: false }) }, begunMs)) && over;
+      over = (await end(world, project, task, { ...request, ...(waits ? {} : { wait: false }) }, begunMs, own)) && over;
     if (over) break;
   }
   const rests = over && (index === null || (await tasksOf(project, place, null)).every(isAtRest));
@@ -117,13 +120,35 @@ async function endJob(given: Project, place: JobPlace, index: number | null, req
   return over;
 }
 
-/** Advances until the task is over; true when it is. `begunMs`: when the wish was made known, on the monotonic clock. */
+/**
+ * What the stop takes back of all tasks: the records first, then one cancel and one question for all, so that the scheduler's load
+ * does not grow with their number. Each task is settled from that answer. Returns all jobs that may still be there.
+ */
+async function takeBackTogether(
+  world: World,
+  project: Project,
+  place: JobPlace,
+  index: number | null,
+): Promise<ReadonlyMap<Ref, JobIdentity>> {
+  for (const { task, state, stops } of await tasksOf(project, place, index))
+    for (const { number, go, claim, started } of state.open)
+      if (stopInForce(stops) !== null && go === null && (claim !== null || started !== null))
+        await withdraw(world, task, number, "stopped", null);
+  // Read again: who has become a body meanwhile was quicker.
+  return cancelWithdrawn(world, await tasksOf(project, place, index));
+}
+
+/**
+ * Advances until the task is over; true when it is. `begunMs`: when the wish was made known, on the monotonic clock. `all`: the jobs
+ * that the scheduler is asked about at once where it has to be asked.
+ */
 async function end(
   world: World,
   project: Project,
   job: JobOnFile,
   request: StopRequest,
   begunMs: number,
+  all: ReadonlyMap<Ref, JobIdentity>,
 ): Promise<boolean> {
   const { clock } = world;
   const wait = request.wait ?? request.kind === "cancel";
@@ -131,6 +156,7 @@ async function end(
   let told = "";
   let killed = false;
   for (;;) {
+    if (all.size > 0) await world.scheduler.observe([...all.keys()], all);
     // Beside a stop of all no task may begin: to look at each of them would be in vain.
     const outcome = await advance(world, job.task, { others: request.task != null });
     if (outcome.kind === "over") return true;

@@ -5,9 +5,10 @@
 import { randomUUID } from "node:crypto";
 import { dirname } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { type JobSpec, NO_SAVES, type Origins, quoteShell, specForTask } from "../../core/index.ts";
+import { isNothing, type JobSpec, NO_SAVES, type Origins, quoteShell, refOf, specForTask } from "../../core/index.ts";
 import { realClock } from "../../host/index.ts";
 import {
+  attemptPlace,
   checkHome,
   createHome,
   createSpec,
@@ -30,7 +31,7 @@ import { claimCheckpoint, requireFreeCheckpoint } from "./checkpoint-claim.ts";
 import { type Driven, driveUntilGoing, handOver } from "./drive.ts";
 import { StintError } from "./errors.ts";
 import { requireHandedOver } from "./handed-over.ts";
-import { shortName } from "./job-name.ts";
+import { shellName, shortName } from "./job-name.ts";
 import { hasTasks, isAtRest, type JobOnFile, readJob, readJobTasks } from "./job-on-file.ts";
 import { ensureEnvironment, personHere, requireReserve, resumeStop, revisionOf } from "./job-records.ts";
 import { firstHandOver, firstScript, firstSubmitter, forgetWorld, successorHandOvers, worldOf } from "./job-world.ts";
@@ -39,7 +40,7 @@ import { requireParentGoesOn } from "./parent-job.ts";
 import { type Project, projectForSubmit, requireOwn, requireOwnJob, type Where } from "./project.ts";
 import { reviseSpec, withdrawQueued } from "./revise-spec.ts";
 import { installRuntime, type RuntimeBundle, requireRunnablePath } from "./runtime-bundle.ts";
-import { chainStatus, jobStatus } from "./status.ts";
+import { chainStatus, jobStatus, taskState } from "./status.ts";
 import { requireSubmitter } from "./submitter-job.ts";
 import { requireUsableCheckpoint } from "./usable-checkpoint.ts";
 
@@ -183,8 +184,11 @@ async function again(project: Project, there: JobOnFile, request: SubmitRequest)
     requireTimeLeft(project, place, request.spec, NO_SAVES);
     for (const task of tasks) await requireUsableCheckpoint(project, task, specForTask(request.spec, task.task.index));
     await ensureEnvironment(project, place, request);
-    for (const { task } of tasks)
-      await claimCheckpoint(project, task, specForTask(request.spec, task.index), home, { renew: true });
+    for (const [at, { task }] of tasks.entries())
+      await claimCheckpoint(project, task, specForTask(request.spec, task.index), home, {
+        renew: true,
+        isOneOfMany: at + 1 < tasks.length,
+      });
     await installRuntime(project, request.runtime);
     await keepScript(project, place, request);
     await createSpec(project.folder, place, there.revision + 1, revisionOf(project, request.spec, request.origins));
@@ -246,7 +250,7 @@ async function settle(
   kind: "submitted" | "continued",
 ): Promise<SubmitResult> {
   const world = await worldOf(project, place, spec);
-  const { task, notice } = await beginAll(world, place, spec, request);
+  const { task, notice } = await beginAll(project, world, place, spec, request);
   if (task === null) {
     await requireFirstSubmitter(project, place, spec, request);
     return { kind, status: await chainStatus(project, place), notice };
@@ -254,7 +258,7 @@ async function settle(
   const driven = await driveUntilGoing(world, task, {
     patienceMs: request.patienceMs ?? PATIENCE_MS,
     unreachableMs: UNREACHABLE_MS,
-    isRunning: async () => (await chainStatus(project, place, task.index)).state === "running",
+    isRunning: async () => (await taskState(project, place, task.index)).state === "running",
     ...(request.signal === undefined ? {} : { signal: request.signal }),
     ...(request.onWait === undefined ? {} : { onWait: request.onWait }),
   });
@@ -264,16 +268,18 @@ async function settle(
   // A drain would wait for the same scheduler: who interrupts is told what is left instead.
   const isLost = cutShort && (await handOver(world, task)) === "unreachable";
   if (!goesOn || isLost || driven.kind === "unreachable") await requireHandedOver(world, project, task, driven);
-  const rest = (await beginAll(world, place, spec, request)).notice;
+  const rest = (await beginAll(project, world, place, spec, request)).notice;
   await requireFirstSubmitter(project, place, spec, request);
   return { kind, status: await chainStatus(project, place), notice: rest };
 }
 
 /**
  * Of a job with several tasks: begins all that may begin, one after the other. `task`: nothing of the job lives, and this one is to
- * be handed over with patience; null: what may live lives. Of a job with one task that is always its own affair.
+ * be handed over with patience; null: what may live lives. `notice`: what is not handed over yet, and who will do it. Of a job with
+ * one task that is always its own affair.
  */
 async function beginAll(
+  project: Project,
   world: World,
   place: JobPlace,
   spec: JobSpec,
@@ -285,12 +291,31 @@ async function beginAll(
     ...(onBegun === undefined ? {} : { onMoved: onBegun }),
   });
   if (refused === null) return { task: null, notice: null };
-  if (moved === 0) return { task: refused.task, notice: null };
-  const whoElse = spec.mode === "submitter" ? "the submitter hands" : "the running ones hand";
-  return {
-    task: null,
-    notice: `${moved} tasks are on their way; the scheduler does not take the other ${left} now (${refused.error}): ${whoElse} them over later`,
-  };
+  const isUnclear = world.memory.unclear.has(attemptPlace(refused.task, refused.attempt).folder);
+  const notice = await leftWords(project, place, spec, { left, error: isUnclear ? null : refused.error });
+  return { task: moved === 0 ? refused.task : null, notice };
+}
+
+/** `error`: the scheduler's "not now"; null: it gave no clear answer. */
+async function leftWords(
+  project: Project,
+  place: JobPlace,
+  { mode }: JobSpec,
+  { left, error }: { readonly left: number; readonly error: string | null },
+): Promise<string> {
+  const tasks = (await readJobTasks(project.folder, place)) ?? [];
+  const living = tasks.map(({ state }) =>
+    state.open.filter((attempt) => !isNothing(attempt) && refOf(attempt) !== null),
+  );
+  const taken = living.filter((attempts) => attempts.length > 0).length;
+  const run = living.some((attempts) => attempts.some(({ go, exited }) => go?.what === "start" && exited === null));
+  const why =
+    error === null
+      ? `the scheduler gave no clear answer for the next one, so the other ${left} are not handed over yet`
+      : `the scheduler does not take the other ${left} now (${error})`;
+  const now = `at once with: stint resume ${shellName(project, place.id)}`;
+  const who = run ? "the running ones hand them over later" : `the first that runs hands them over later, or ${now}`;
+  return `${taken} tasks are on their way; ${why}: ${mode === "submitter" ? "the submitter hands them over later" : who}`;
 }
 
 /** How long a person waits for a submitter that is refused for now: the first attempt, which is on its way, can make one too. */

@@ -26,7 +26,7 @@ const LOCAL_MS = 250;
 const SLURM_MS = 2_000;
 
 /** Whether a chain in this state changes by itself. */
-export function isAtEnd(status: ChainStatus): boolean {
+export function isAtEnd(status: Pick<ChainStatus, "state" | "tasks">): boolean {
   // Of several tasks some may need a person while others go on.
   if (status.tasks !== null) return status.tasks.running + status.tasks.waiting === 0;
   return status.state !== "running" && status.state !== "waiting";
