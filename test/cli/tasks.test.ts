@@ -276,6 +276,23 @@ test("the log of one task is followed to its end, whatever the records of the ot
   expect((await following.ended).stdout).toContain("the end of 1");
 });
 
+test("a damaged record of one task keeps the others from nothing that a person says: they stop", async () => {
+  const project = prepare();
+  writeFileSync(join(project.folder, "gate"), "");
+  expect((await project.stint(["submit", ...submitting("hurt", ["--tasks", "3", "--parallel", "2"])])).status).toBe(0);
+  await until(() => events(project).length === 2, "two at work");
+  const claim = join(project.jobFolder("hurt"), "tasks/2/attempts/0001");
+  mkdirSync(claim, { recursive: true });
+  writeFileSync(join(claim, "claim.json"), '{"version":1,');
+  const cancelled = await project.stint(["cancel", "hurt"]);
+  expect(cancelled.status).toBe(1);
+  expect(cancelled.stderr).toMatch(
+    /claim\.json is damaged.*; the cancel is on file, and what runs ends when it sees it/,
+  );
+  const exited = (task: number) => join(project.jobFolder("hurt"), `tasks/${task}/attempts/0001/exited.json`);
+  await until(() => [0, 1].every((task) => existsSync(exited(task))), "the end of both");
+});
+
 test("a task that fails is held, the others go on, and the job is not finished", async () => {
   const project = prepare();
   writeFileSync(join(project.folder, "app.sh"), `[ "$STINT_TASK_INDEX" != 1 ] || [ -e mended ] || exit 3\n${APP}`);

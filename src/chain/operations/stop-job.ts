@@ -1,7 +1,7 @@
 /** Drain (save, then stop) and cancel (now). The wish is on file before anything is done; "cancelled" is said after proof. */
 import { randomUUID } from "node:crypto";
 import { RECORD_VERSION, type Ref, refOf, stopInForce } from "../../core/index.ts";
-import { checkHome, createStop, type JobPlace, readStops } from "../../journal/index.ts";
+import { checkHome, createStop, type JobPlace, JournalError, readStops } from "../../journal/index.ts";
 import type { JobIdentity } from "../../schedulers/index.ts";
 import { advance, advanceJob, withdraw } from "../advance.ts";
 import { identitiesOf, stillOwn } from "../job-identity.ts";
@@ -50,22 +50,40 @@ const BEGIN_MS = 10_000;
 export async function stopJob(given: Project, place: JobPlace, request: StopRequest): Promise<StopResult> {
   requireOwnJob(place);
   const index = request.task ?? null;
-  const project = sparing(given, await tasksOf(given, place, index));
-  await checkHome(project.folder, place);
-  const before = await chainStatus(project, place, index);
-  const living = await livingIn(project, place, index, before);
+  await checkHome(given.folder, place);
+  const { project, before, living } = await lookBefore(given, place, index).catch(async (error: unknown) => {
+    if (!(error instanceof JournalError) || error.code !== "damaged") throw error;
+    // What runs must be stopped all the same: each of its bodies reads the stops, and none the damaged record of another task.
+    await putOnFile(given, place, request);
+    const { code, path, message } = error;
+    throw new JournalError(
+      code,
+      path,
+      `${message}; the ${request.kind} is on file, and what runs ends when it sees it`,
+    );
+  });
   if (living.length === 0) return { kind: "was-over", status: before };
-  // One record for the whole tree: the stops of ancestors are in force below them. A word on one task is no word on children.
+  await putOnFile(project, place, request);
+  const ends = await Promise.all(living.map((one) => endJob(project, one, one === place ? index : null, request)));
+  return { kind: ends.every((over) => over) ? "stopped" : "asked", status: await chainStatus(project, place, index) };
+}
+
+async function lookBefore(given: Project, place: JobPlace, index: number | null) {
+  const project = sparing(given, await tasksOf(given, place, index));
+  const before = await chainStatus(project, place, index);
+  return { project, before, living: await livingIn(project, place, index, before) };
+}
+
+/** One record for the whole tree: the stops of ancestors are in force below them. A word on one task is no word on children. */
+async function putOnFile(project: Project, place: JobPlace, { kind, task = null }: StopRequest): Promise<void> {
   await createStop(project.folder, place, {
     version: RECORD_VERSION,
     nonce: randomUUID(),
     atMs: Date.now(),
-    kind: request.kind,
+    kind,
     by: personHere(project),
-    ...(index === null ? {} : { task: index }),
+    ...(task === null ? {} : { task }),
   });
-  const ends = await Promise.all(living.map((one) => endJob(project, one, one === place ? index : null, request)));
-  return { kind: ends.every((over) => over) ? "stopped" : "asked", status: await chainStatus(project, place, index) };
 }
 
 /** A stop gets on file by a task's reserve where the disk is full: what fills it may be what is to be stopped. */
