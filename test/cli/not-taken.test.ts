@@ -123,7 +123,8 @@ test("a claim by another host that went no further is stranded, and a resume mov
   slurm.refuse(NOT_NOW);
   await submit(200);
   slurm.refuse(null);
-  claimedElsewhere(project, 0);
+  // Dated a little ahead, for a machine that is slow to look.
+  claimedElsewhere(project, -900);
   const young = await stint(["status", "sim"]);
   expect(young.stdout).toContain("attempt 1 is being submitted on node7");
 
@@ -136,6 +137,20 @@ test("a claim by another host that went no further is stranded, and a resume mov
   expect(resumed.stdout).toContain("sim: goes on");
   expect(readRecord(project, "sim", "0001", "go.json")).toMatchObject({ what: "withdrawn", reason: "orphaned-claim" });
   expect(readRecord(project, "sim", "0002", "submitted.json")).toMatchObject({ ref: "slurm/c/1" });
+});
+
+test("refused, resumed and refused again: submitted with other words it is another job, not the one on file", async () => {
+  const { slurm, stint, project } = stand();
+  slurm.refuse(NEVER);
+  expect((await stint(["submit", ...SETTINGS, "--account", "nobodys", ...COMMAND])).status).toBe(1);
+  const resumed = await stint(["resume", "sim"]);
+  expect(resumed.status).toBe(1);
+  expect(resumed.stderr).toContain("or submit it again, corrected, under the same name");
+  expect((await project.json(["status", "sim"])).job).toMatchObject({ state: "over" });
+  slurm.refuse(null);
+  const again = await stint(["submit", ...SETTINGS, ...COMMAND]);
+  expect(again.status, again.stderr).toBe(0);
+  expect(JSON.parse((await stint(["status", "sim", "--spec", "--json"])).stdout).spec.slurm.account).toBeNull();
 });
 
 test("a lasting no to a successor leaves the attempt that was taken alone", async () => {

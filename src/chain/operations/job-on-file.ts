@@ -228,3 +228,8 @@ const NO_STOPS: Stops = { lists: [], words: new Map() };
 function isEnding(decision: Decision): boolean {
   return decision.kind === "finish" || decision.kind === "stop" || decision.kind === "hold";
 }
+
+/** How many of its attempts have run. */
+export function attemptsOf({ state }: JobOnFile): number {
+  return state.settled?.record.carry.attempts ?? 0;
+}

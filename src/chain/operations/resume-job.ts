@@ -42,6 +42,7 @@ import { worldOf } from "./job-world.ts";
 import { descendantsOf } from "./parent-job.ts";
 import { type Project, requireOwnJob } from "./project.ts";
 import { ofTask, requireNoOther, wordState } from "./quarantine-word.ts";
+import { requireAccepted } from "./refused-job.ts";
 import { reviseSpec, withdrawQueued } from "./revise-spec.ts";
 import { planSetAside, type SetAside, setAside } from "./set-aside.ts";
 import { chainStatus, jobStatus, jobTable, taskState } from "./status.ts";
@@ -523,14 +524,7 @@ async function requireGoing(
   if (driven === undefined) return;
   if (driven.kind === "failed") throw driven.error;
   const place = task.job;
-  if (driven.kind === "refused")
-    throw new StintError(
-      "refused-by-scheduler",
-      `the scheduler refuses ${shortName(project, place.id)}: ${driven.error}`,
-      {
-        hint: `correct it with: stint resume ${shellName(project, place.id)} --partition … (or --limit, --mem …)`,
-      },
-    );
+  await requireAccepted(project, task, driven, true);
   if (driven.kind === "waiting" && driven.forSlot === true) return;
   if ((driven.kind !== "waiting" && driven.kind !== "unreachable") || request.signal?.aborted === true) return;
   await requireHandedOver(world, project, task, driven);

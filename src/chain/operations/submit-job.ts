@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { dirname } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { isNothing, type JobSpec, NO_SAVES, type Origins, quoteShell, refOf, specForTask } from "../../core/index.ts";
+import { isNothing, type JobSpec, NO_SAVES, type Origins, refOf, specForTask } from "../../core/index.ts";
 import { realClock } from "../../host/index.ts";
 import {
   attemptPlace,
@@ -28,16 +28,17 @@ import { requireKnownIndices } from "./array-limit.ts";
 import { checkBeforeStart, freePlace, requireSamePurpose, settingsNotice } from "./before-submit.ts";
 import type { ChainStatus } from "./chain-status.ts";
 import { claimCheckpoint, requireFreeCheckpoint } from "./checkpoint-claim.ts";
-import { type Driven, driveUntilGoing, handOver } from "./drive.ts";
+import { driveUntilGoing, handOver } from "./drive.ts";
 import { StintError } from "./errors.ts";
 import { requireHandedOver } from "./handed-over.ts";
-import { shellName, shortName } from "./job-name.ts";
-import { hasTasks, isAtRest, type JobOnFile, readJob, readJobTasks } from "./job-on-file.ts";
+import { shellName } from "./job-name.ts";
+import { attemptsOf, hasTasks, isAtRest, type JobOnFile, readJob, readJobTasks } from "./job-on-file.ts";
 import { ensureEnvironment, personHere, requireReserve, resumeStop, revisionOf } from "./job-records.ts";
-import { firstHandOver, firstScript, firstSubmitter, forgetWorld, successorHandOvers, worldOf } from "./job-world.ts";
+import { firstHandOver, firstScript, firstSubmitter, successorHandOvers, worldOf } from "./job-world.ts";
 import { rememberProject } from "./known-projects.ts";
 import { requireParentGoesOn } from "./parent-job.ts";
 import { type Project, projectForSubmit, requireOwn, requireOwnJob, type Where } from "./project.ts";
+import { requireAccepted, takeBackUnrun } from "./refused-job.ts";
 import { reviseSpec, withdrawQueued } from "./revise-spec.ts";
 import { installRuntime, type RuntimeBundle, requireRunnablePath } from "./runtime-bundle.ts";
 import { chainStatus, jobStatus, taskState } from "./status.ts";
@@ -238,10 +239,6 @@ async function strandedOf(project: Project, tasks: readonly JobOnFile[]): Promis
   return tasks.filter(({ task }) => stranded.has(task.index));
 }
 
-function attemptsOf({ state }: JobOnFile): number {
-  return state.settled?.record.carry.attempts ?? 0;
-}
-
 async function settle(
   project: Project,
   place: JobPlace,
@@ -338,38 +335,3 @@ async function requireFirstSubmitter(
     throw error;
   }
 }
-
-/**
- * After a lasting no nothing will ever run: the claim is withdrawn, and the same name may be typed again, corrected. Where other
- * tasks of the job have run or run now, they are left alone.
- */
-async function requireAccepted(project: Project, task: TaskPlace, driven: Driven): Promise<void> {
-  if (driven.kind !== "refused") return;
-  const place = task.job;
-  const name = shortName(project, place.id);
-  const tasks = (await readJobTasks(project.folder, place)) ?? [];
-  const begun = tasks.some((one) => attemptsOf(one) > 0 || one.state.open.some(({ go }) => go?.what === "start"));
-  if (!begun) await takeBackUnrun(project, place, driven.error);
-  const hint = begun
-    ? `correct it with: stint resume ${quoteShell(name)} --partition … (or --limit, --mem …)`
-    : "nothing runs; correct it and submit again under the same name";
-  throw new StintError("refused-by-scheduler", `the scheduler refuses ${name}: ${driven.error}`, { hint });
-}
-
-/** A job of which nothing has run yet is drained, with the reason on file: all of its tasks. */
-async function takeBackUnrun(project: Project, place: JobPlace, why: string): Promise<void> {
-  const tasks = (await readJobTasks(project.folder, place)) ?? [];
-  const [first] = tasks;
-  if (first === undefined || tasks.some((task) => attemptsOf(task) > 0)) return;
-  await createStop(project.folder, place, { ...resumeStop(project, why), kind: "drain" });
-  const world = await worldOf(project, place, first.spec);
-  const endAtMs = world.clock.monotonicMs() + TAKE_BACK_MS;
-  for (const { task, state } of tasks) {
-    // Of several tasks one that was never claimed is over by the stop itself.
-    if (tasks.length > 1 && state.open.length === 0) continue;
-    await driveUntilGoing(world, task, { patienceMs: Math.max(0, endAtMs - world.clock.monotonicMs()) });
-  }
-  forgetWorld(place);
-}
-
-const TAKE_BACK_MS = 5_000;
