@@ -89,6 +89,7 @@ export class Life {
     if (exit === null) {
       this.note("SIGKILL", "the application did not end in time");
       await this.application.sweep();
+      left = false;
       await Promise.race([exited, world.clock.sleep(2_000)]);
       await Promise.resolve();
     }
