@@ -80,13 +80,22 @@ for (const how of ["empty", "missing"] as const)
     if (how === "empty") writeFileSync(spec, "");
     else rmSync(spec);
     const line = `stint: ${spec} is ${how}, yet attempts are on file: put it back from a backup\n`;
-    for (const command of ["status", "rm", "resume", "cancel"])
+    for (const command of ["status", "rm", "resume"])
       expect(await project.stint([command, "sim"]), command).toMatchObject({ status: 1, stdout: "", stderr: line });
     const table = await project.stint(["status"]);
     expect(table.stdout).toMatch(/^sim +unreadable /m);
     expect(existsSync(project.jobFolder("sim"))).toBe(true);
     writeFileSync(spec, content);
     expect((await project.json(["status", "sim"])).job?.state).toBe("running");
+    // A stop is on file all the same, and the body, which needs no specification for it, ends the application.
+    if (how === "empty") writeFileSync(spec, "");
+    else rmSync(spec);
+    const told = `${line.trimEnd()}; the cancel is on file, and what runs ends when it sees it\n`;
+    expect(await project.stint(["cancel", "sim"])).toMatchObject({ status: 1, stdout: "", stderr: told });
+    await until(() => readRecord(project, "sim", "0001", "exited.json"), "the end of the application");
+    writeFileSync(spec, content);
+    expect((await project.stint(["cancel", "sim"])).status).toBe(0);
+    expect((await project.json(["status", "sim"])).job).toMatchObject({ state: "over", reason: "cancelled" });
   });
 
 test("what a submit that died has left is removed", async () => {
