@@ -47,7 +47,7 @@ import {
   type Slot,
   stands,
 } from "./begin-tasks.ts";
-import { adoptJob, claimerOf } from "./hand-in.ts";
+import { adoptJob, claimerOf, isThisProcess } from "./hand-in.ts";
 import { identitiesOf } from "./job-identity.ts";
 import { readRuntimeFault } from "./runtime-fault.ts";
 import { claimedAttempt, submitAttempt } from "./submit-attempt.ts";
@@ -125,8 +125,7 @@ async function takeBack(world: World, { task, number, folder }: AttemptPlace): P
 async function isOurClaim(world: World, task: TaskPlace, attempt: number): Promise<boolean> {
   const { open } = await readTask(world.folder, task);
   const { claim = null, submitted = null } = open.find(({ number }) => number === attempt) ?? {};
-  const { pid, startTicks } = world.self;
-  return claim !== null && submitted === null && claim.by.pid === pid && claim.by.startTicks === startTicks;
+  return claim !== null && submitted === null && isThisProcess(world, claim.by);
 }
 
 async function advanceTask(

@@ -3,6 +3,7 @@
  * job, calls it; what it does is advancing, so that any number of processes may do it at once.
  */
 import {
+  hasTaskPlan,
   isLeft,
   type JobSpec,
   mayBegin,
@@ -86,17 +87,22 @@ export async function beginTasks(
   let lookAgainMs: number | null = null;
   let sought = 0;
   const ended = new Set<number>();
+  const result = (left: number, refused: Refused | null = null): BeginResult => ({
+    ...{ moved, refused, left, lookAgainMs, sought },
+  });
   for (;;) {
     const spec = (await readSpec(world.folder, job))?.revision.spec ?? null;
-    if (spec === null || (spec.tasks ?? null) === null) return { moved, refused: null, left: 0, lookAgainMs, sought };
-    if (await isStoppedAsAWhole(world, job, spec)) return { moved, refused: null, left: 0, lookAgainMs, sought };
-    const { tasks, slot } = await readPhases(world, job, spec);
+    if (spec === null || !hasTaskPlan(spec)) return result(0);
+    // Then nothing may begin, and what has begun is the affair of its own movers and of whoever stops: no task need be read.
+    const stops = await readAllStops(world.folder, job);
+    if (isStoppedAsAWhole(stops, spec)) return result(0);
+    const { tasks, slot } = await readPhases(world, job, spec, stops);
     const due = dueTasks(world, tasks, spec);
     const before = new Set(world.memory.unclear);
     sought = 0;
     let again = false;
     for (const [at, { task, mayBegin: may }] of due.entries()) {
-      if (isOver()) return { moved, refused: null, left: due.length - at, lookAgainMs, sought };
+      if (isOver()) return result(due.length - at);
       // A resume since then has put others in the way.
       if (!(await stands(world, job, slot))) {
         again = true;
@@ -106,10 +112,7 @@ export async function beginTasks(
       if (outcome.kind === "waiting" && outcome.forSlot !== true) {
         const error = refusalOf(world, task, outcome.attempt, before);
         const { attempt, lookAgainMs: againMs } = outcome;
-        if (error !== null) {
-          const refused = { task, attempt, error, lookAgainMs: againMs };
-          return { moved, refused, left: due.length - at, lookAgainMs, sought };
-        }
+        if (error !== null) return result(due.length - at, { task, attempt, error, lookAgainMs: againMs });
         lookAgainMs = Math.min(lookAgainMs ?? Number.POSITIVE_INFINITY, againMs);
         if (before.has(attemptPlace(task, attempt).folder)) sought += 1;
       } else moved += 1;
@@ -119,14 +122,13 @@ export async function beginTasks(
       if (!ended.has(task.index)) again = true;
       ended.add(task.index);
     }
-    if (!again) return { moved, refused: null, left: 0, lookAgainMs, sought };
+    if (!again) return result(0);
   }
 }
 
-/** Then nothing may begin, and what has begun is the affair of its own movers and of whoever stops: no task need be read. */
-async function isStoppedAsAWhole(world: World, job: JobPlace, spec: JobSpec): Promise<boolean> {
-  const stops = await readAllStops(world.folder, job);
-  return taskIndices(spec.tasks).every((index) => stopInForce(stopsFor(stops, index)) !== null);
+/** All of its tasks are: one that was resumed alone goes on. */
+export function isStoppedAsAWhole(stops: AllStops, { tasks }: JobSpec): boolean {
+  return taskIndices(tasks).every((index) => stopInForce(stopsFor(stops, index)) !== null);
 }
 
 /** The right to begin a task, good for as long as no stop or resume is on file that was not seen when it was given. */
@@ -177,9 +179,10 @@ async function readPhases(
   world: World,
   job: JobPlace,
   spec: JobSpec,
+  known: AllStops | null = null,
 ): Promise<{ readonly tasks: readonly TaskNow[]; readonly slot: Slot }> {
   // Stops first: a resume that comes after it is seen by the next look.
-  const stops = await readAllStops(world.folder, job);
+  const stops = known ?? (await readAllStops(world.folder, job));
   const tasks: TaskNow[] = [];
   for (const index of taskIndices(spec.tasks)) {
     const place = taskPlace(job, index);

@@ -20,6 +20,9 @@ import type { AccountAnswer, AccountOptions } from "../schedulers/index.ts";
 import { identitiesOf } from "./job-identity.ts";
 import type { World } from "./world.ts";
 
+/** What has not come of an account after this will not come any more. */
+export const ACCOUNTS_COME_WITHIN_MS = 7 * 86_400_000;
+
 export interface GatherOptions {
   /** Only attempts below this number. Default: all. */
   readonly below?: number;

@@ -31,10 +31,15 @@ export function scriptPath({ folder }: { readonly folder: string }): string {
   return join(folder, "script.sh");
 }
 
+/** Whether it is this process, on whichever host: one that is looked at here. */
+export function isThisProcess(world: World, { pid, startTicks }: ProcessRef): boolean {
+  return pid === world.self.pid && startTicks === world.self.startTicks;
+}
+
 /** Who has claimed it, as far as this process can tell. */
 export function claimerOf(world: World, by: ProcessRef, folder: string): Claimer {
   const lives = world.aliveHere(by);
-  if (by.pid !== world.self.pid || by.startTicks !== world.self.startTicks || lives !== "alive") return lives;
+  if (!isThisProcess(world, by) || lives !== "alive") return lives;
   if (world.memory.submitting.has(folder)) return "alive";
   return world.memory.unclear.has(folder) ? "unclear" : "me";
 }

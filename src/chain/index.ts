@@ -1,7 +1,13 @@
 // The face of chain: moving a chain, and the world it moves in.
 export { type AdvanceOptions, advance, advanceJob, takeBackKept, withdraw } from "./advance.ts";
 export { type BeginOptions, type BeginResult, begunTasks, othersLeft, tasksTogether } from "./begin-tasks.ts";
-export { type GatherOptions, type GatherResult, gatherTask, type MissingAccount } from "./gather-task.ts";
+export {
+  ACCOUNTS_COME_WITHIN_MS,
+  type GatherOptions,
+  type GatherResult,
+  gatherTask,
+  type MissingAccount,
+} from "./gather-task.ts";
 export { type Claimed, recordJob } from "./hand-in.ts";
 export { identitiesOf } from "./job-identity.ts";
 export { APPLICATION_FILE, type ApplicationRecord, localAttempts, markOf } from "./local-attempts.ts";

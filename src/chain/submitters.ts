@@ -14,10 +14,8 @@ import {
   type SubmitterEnd,
   type SubmitterOptions,
   type SubmitterRecords,
-  stopInForce,
   submitterRef,
   submitterStep,
-  taskIndices,
 } from "../core/index.ts";
 import {
   createRecord,
@@ -27,9 +25,9 @@ import {
   readEnvironment,
   readSubmitters,
   type SubmitterPlace,
-  stopsFor,
   submitterPlace,
 } from "../journal/index.ts";
+import { isStoppedAsAWhole } from "./begin-tasks.ts";
 import { adoptJob, type Claimed, claimerOf, handIn } from "./hand-in.ts";
 import { stillOwn, submitterIdentities } from "./job-identity.ts";
 import { submitterScriptFor } from "./open-world.ts";
@@ -62,7 +60,7 @@ export async function ensureSubmitter(world: World, job: JobPlace, options: Ensu
   const seen = new Map<Ref, Seen>();
   const found = new Map<number, "none" | "unreachable" | "adopted">();
   for (let steps = 0; steps < MAX_STEPS; steps++) {
-    if (await isStopped(world, job, spec)) return { kind: "not-needed" };
+    if (isStoppedAsAWhole(await readAllStops(world.folder, job), spec)) return { kind: "not-needed" };
     const submitters = await readSubmitters(world.folder, job);
     const silentMs = await watchHeartbeats(world, job, submitters);
     const step = submitterStep({
@@ -102,12 +100,6 @@ export async function ensureSubmitter(world: World, job: JobPlace, options: Ensu
     }
   }
   throw new Error(`the submitter of ${job.id} does not come to rest: please report this`);
-}
-
-/** All of its tasks are: one that was resumed alone has to be moved. */
-async function isStopped(world: World, job: JobPlace, { tasks }: JobSpec): Promise<boolean> {
-  const stops = await readAllStops(world.folder, job);
-  return taskIndices(tasks).every((index) => stopInForce(stopsFor(stops, index)) !== null);
 }
 
 /**

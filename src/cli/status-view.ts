@@ -38,15 +38,19 @@ export function jobLines(
       span(job.etaMs),
       ranText(job),
       waitedText(job),
-      [
-        [job.reason, invalidWhy(job.progress, job.reason)].filter((part) => part !== null).join("; "),
-        expected(job.queue),
-        job.advice === null || job.state === "over" ? null : `→ ${job.advice}`,
-      ]
-        .filter((part) => part !== null && part !== "")
-        .join(" "),
+      whyCell(job),
     ]),
   );
+}
+
+/** The reason, with when it is expected to start and what is to be done. */
+export function whyCell({ reason, progress, queue, advice, state }: ChainStatus): string {
+  const parts = [
+    [reason, invalidWhy(progress, reason)].filter((part) => part !== null).join("; "),
+    expected(queue),
+    advice === null || state === "over" ? null : `→ ${advice}`,
+  ];
+  return parts.filter((part) => part !== null && part !== "").join(" ");
 }
 
 /** One job in detail, under the name that a person types. */
@@ -118,7 +122,7 @@ function queueRows({ queue, attempt, state, tasks }: ChainStatus): [string, stri
 }
 
 /** When the scheduler expects to start what waits; null: it has not said. */
-export function expected(queue: ChainStatus["queue"]): string | null {
+function expected(queue: ChainStatus["queue"]): string | null {
   return queue?.expectedStartAtMs == null ? null : `(expected ${moment(queue.expectedStartAtMs)})`;
 }
 

@@ -1,8 +1,8 @@
 /** The table of a job's tasks. */
 import type { ChainStatus } from "../chain/index.ts";
-import { expected } from "./status-view.ts";
+import { whyCell } from "./status-view.ts";
 import { csv, type Terminal, table } from "./terminal.ts";
-import { invalidWhy, progressCell, ranText, stateText, waitedText } from "./words.ts";
+import { progressCell, ranText, stateText, waitedText } from "./words.ts";
 
 /** One line a task, in their order. */
 export function taskLines(tasks: readonly ChainStatus[], terminal: Pick<Terminal, "colour">): readonly string[] {
@@ -15,13 +15,7 @@ export function taskLines(tasks: readonly ChainStatus[], terminal: Pick<Terminal
       progressCell(task),
       task.attempts === 0 ? "" : ranText(task),
       waitedText(task),
-      [
-        [task.reason, invalidWhy(task.progress, task.reason)].filter((part) => part !== null).join("; "),
-        expected(task.queue),
-        task.advice === null || task.state === "over" ? null : `→ ${task.advice}`,
-      ]
-        .filter((part) => part !== null && part !== "")
-        .join(" "),
+      whyCell(task),
     ]),
   );
 }

@@ -119,7 +119,7 @@ function decideAlone(input: DecisionInput): Decision {
       if (carry.attempts === 1 && progress.state !== "above")
         return hold(
           `${why}: the first attempt failed without any progress`,
-          progress.state === "absent" ? `${LOOK}; no checkpoint yet: ${WHERE}` : LOOK,
+          progress.state === "absent" ? LOOK_WHERE : LOOK,
         );
       return carry.failures >= budgets.failures
         ? hold(`${why} (${carry.failures} failures without new progress)`, afterFailures(verdict, carry, progress))
@@ -140,7 +140,7 @@ function decideAlone(input: DecisionInput): Decision {
 /** Who restarts from one checkpoint again and again and fails each time may be failing because of it. */
 function afterFailures(verdict: "failed" | "out-of-memory", carry: Carry, progress: Progress): string {
   if (verdict === "out-of-memory") return MEMORY;
-  if (progress.state === "absent") return `${LOOK}; no checkpoint yet: ${WHERE}`;
+  if (progress.state === "absent") return LOOK_WHERE;
   const fromOne = progress.state === "not-above" && carry.inARow > 1;
   return fromOne ? `${LOOK}; if the checkpoint itself is bad: ${RESUME} --quarantine sets it aside` : LOOK;
 }
@@ -205,6 +205,7 @@ const RESUME = "stint resume JOB";
 const LOOK = `see stint logs JOB, mend the cause, then: ${RESUME}`;
 const WHERE =
   "does the program write it where --checkpoint says (stint status JOB --spec)? For another path: stint submit --again --name JOB … --checkpoint PATH";
+const LOOK_WHERE = `${LOOK}; no checkpoint yet: ${WHERE}`;
 const UNUSABLE = `mend it or put it back, then: ${RESUME}; to set it aside: ${RESUME} --quarantine; to start on it as it is: ${RESUME} --as-it-is; for another rule of reading it: ${RESUME} --progress RULE`;
 const MEMORY = "give it more memory, then: stint resume JOB";
 const RAISE = `if it should go on all the same: ${RESUME}`;

@@ -106,7 +106,7 @@ export {
   submitterStep,
 } from "./submitter.ts";
 export { countedTasks, formatIndices, MOST_TASKS, parseArray, type TaskPlan, taskIndices } from "./task-plan.ts";
-export { namesTask, specForTask } from "./task-spec.ts";
+export { hasTaskPlan, namesTask, specForTask } from "./task-spec.ts";
 export { type DurationRules, formatDuration, type ParsedDuration, parseDuration } from "./time.ts";
 export { totalReached } from "./verdict.ts";
 export { VERSION } from "./version.ts";

@@ -13,10 +13,14 @@ export function namesTask(text: string): boolean {
   return fillTask(text, 0) !== fillTask(text, 1);
 }
 
+/** Whether the job consists of tasks by name. Absent in a specification of an older version: it does not. */
+export function hasTaskPlan({ tasks }: Pick<JobSpec, "tasks">): boolean {
+  return (tasks ?? null) !== null;
+}
+
 /** A job without tasks of its own is left alone: there braces are just braces. Everything that a task may need of its own is filled in. */
 export function specForTask(spec: JobSpec, index: number): JobSpec {
-  // Absent in a specification of an older version.
-  if ((spec.tasks ?? null) === null) return spec;
+  if (!hasTaskPlan(spec)) return spec;
   const fill = (text: string): string => fillTask(text, index);
   const { command, checkpoint, output, input, env } = spec;
   return {

@@ -53,4 +53,4 @@ export {
   subreaperPrefix,
 } from "./spawn.ts";
 export type { TreeTotals } from "./tree-counter.ts";
-export { userName } from "./user.ts";
+export { userName, userNameOrId } from "./user.ts";

@@ -8,3 +8,8 @@ export function userName(): string | null {
     return null;
   }
 }
+
+/** The same, or the uid as text: what the system's own programs show of such a user. */
+export function userNameOrId(): string {
+  return userName() ?? String(process.getuid?.() ?? 0);
+}

@@ -3,6 +3,7 @@
  * scheduler had said "not now". The end of a task begins others at once; this is for a job whose tasks all take long.
  */
 import { advanceJob } from "../chain/index.ts";
+import { hasTaskPlan } from "../core/index.ts";
 import { isSubmittersTurn } from "./mover.ts";
 import type { Body } from "./ports.ts";
 
@@ -34,7 +35,7 @@ export function beginOthers(ports: Body): OthersBegun {
 async function loop(ports: Body, ending: AbortSignal, onRound: (now: Promise<void>) => void): Promise<void> {
   const { world, place, spec } = ports;
   // Where there is a submitter it is at it, and this body watches over that one.
-  if ((spec.tasks ?? null) === null || isSubmittersTurn(ports)) return;
+  if (!hasTaskPlan(spec) || isSubmittersTurn(ports)) return;
   let againMs: number | null = null;
   const firstMs = FIRST_MS + ((place.task.index * APART_MS) % FIRST_MS);
   for (let pauseMs = firstMs; ; pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2)) {

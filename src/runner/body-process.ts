@@ -20,7 +20,7 @@ import {
   slurmOomKills,
   spawnApplication,
   thisMachine,
-  userName,
+  userNameOrId,
 } from "../host/index.ts";
 import { type AttemptPlace, checkHome, readEnvironment, readStops, readTask } from "../journal/index.ts";
 import { type Allocation, LOCAL_LIMIT_END, LOCAL_REF, MARK, markQuery, parseLocalRef } from "../schedulers/index.ts";
@@ -163,7 +163,7 @@ class Start {
       jobId: allocation.cluster === null ? null : allocation.id,
       // The batch script runs on the first one.
       node: (allocation.nodes[0] ?? hostname()).split(".")[0] ?? "",
-      user: userName() ?? String(process.getuid?.() ?? 0),
+      user: userNameOrId(),
     };
     this.output = outputPaths(spec, place, where);
     this.#input = inputPath(spec, place, where);

@@ -44,7 +44,7 @@ import { keepAccounts } from "./keep-accounts.ts";
 import { isSubmittersTurn, restSubmitters, seeThatItGoesOn, watchOverSubmitter } from "./mover.ts";
 import type { Body, BodyPorts } from "./ports.ts";
 import { runApplication } from "./run-application.ts";
-import { STAY_MS, seeToOthers } from "./see-to-others.ts";
+import { othersOf, STAY_MS, seeToOthers } from "./see-to-others.ts";
 import { isLastWindow, leastUsefulMs, limitAtOf, successorLeadMs, windowOf, withMargin } from "./window.ts";
 
 /** How a body's life went: `ran` its application, or left without (with the reason). */
@@ -355,7 +355,7 @@ async function lastAdvance(ports: BodyPorts, options: Pick<AdvanceOptions, "assu
   const untilMs = world.clock.monotonicMs() + withinMs;
   const beginning = { withinMs, keeps: true };
   const outcome = await advance(world, place.task, { ...options, me: place.number, beginning });
-  const left = outcome.kind === "over" || outcome.kind === "held" ? outcome.others : undefined;
+  const left = othersOf(outcome);
   if (left !== undefined) await seeToOthers(world, place.task.job, untilMs, left);
   return outcome;
 }

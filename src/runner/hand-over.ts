@@ -5,7 +5,7 @@ import { readStops, readTask } from "../journal/index.ts";
 import { isSubmittersTurn, restSubmitters, seeThatItGoesOn } from "./mover.ts";
 import { isHopeless } from "./own-job.ts";
 import type { Body, BodyPorts } from "./ports.ts";
-import { STAY_MS, seeToOthers } from "./see-to-others.ts";
+import { othersOf, STAY_MS, seeToOthers } from "./see-to-others.ts";
 import { windowOf } from "./window.ts";
 
 /** A submitter looks at the folder every 2 s: one that has done nothing after this is asked for. */
@@ -17,8 +17,8 @@ export async function handOver(ports: Body): Promise<void> {
   const begunMs = world.clock.monotonicMs();
   const until = Math.min(begunMs + STAY_MS, (window.limitAtMs ?? Infinity) - 200);
   const outcome = await handChainOver(ports, begunMs, until);
-  if ((outcome?.kind === "over" || outcome?.kind === "held") && outcome.others !== undefined)
-    await seeToOthers(world, ports.place.task.job, until, outcome.others);
+  const left = outcome === null ? undefined : othersOf(outcome);
+  if (left !== undefined) await seeToOthers(world, ports.place.task.job, until, left);
 }
 
 /** What has become of the task; null: the time is over, or there is nothing to be done any more. */

@@ -2,14 +2,14 @@
  * In the background of a run: the scheduler's accounts of the attempts below, which it forgets one day. Once in a body's life, by
  * one query that the controller does not hear of, far from both ends: nothing waits for it, least of all TERM and the hand-over.
  */
-import { gatherTask } from "../chain/index.ts";
+import { ACCOUNTS_COME_WITHIN_MS, gatherTask } from "../chain/index.ts";
 import type { Body } from "./ports.ts";
 import { windowOf } from "./window.ts";
 
 /** So long after the start accounting has come even on a busy cluster, and the successors are queued. */
 const AFTER_MS = 60_000;
 /** What an earlier body could not get is asked for again, but not for ever. */
-const LOOK_BACK = { newest: 20, settledWithinMs: 7 * 86_400_000 } as const;
+const LOOK_BACK = { newest: 20, settledWithinMs: ACCOUNTS_COME_WITHIN_MS } as const;
 
 export async function keepAccounts(ports: Body, keeping: { readonly over: boolean }): Promise<void> {
   const { world, place, spec } = ports;

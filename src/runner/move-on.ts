@@ -6,7 +6,7 @@ import { aliveHere, thisMachine } from "../host/index.ts";
 import { type AttemptPlace, attemptNumbers, attemptPlace, readAttempt, readRecord } from "../journal/index.ts";
 import { parseLocalRef } from "../schedulers/index.ts";
 import { isHopeless } from "./own-job.ts";
-import { STAY_MS, seeToOthers } from "./see-to-others.ts";
+import { othersOf, STAY_MS, seeToOthers } from "./see-to-others.ts";
 
 const LONGEST_PAUSE_MS = 5_000;
 
@@ -40,7 +40,7 @@ export async function moveOn(world: World, place: AttemptPlace): Promise<void> {
     const outcome = await tryAdvance(world, place);
     if (outcome === "hopeless") return;
     if (outcome !== null && !isOurs(outcome, place)) {
-      const left = outcome.kind === "over" || outcome.kind === "held" ? outcome.others : undefined;
+      const left = othersOf(outcome);
       return left === undefined ? undefined : seeToOthers(world, place.task.job, endMs, left);
     }
     const growingMs = Math.min(LONGEST_PAUSE_MS, 100 * 2 ** Math.min(tries, 10));

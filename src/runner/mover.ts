@@ -10,7 +10,7 @@ import {
   watchHeartbeats,
   withdrawSubmitters,
 } from "../chain/index.ts";
-import { type JobSpec, type Outcome, submitterBeatMs, submitterFreshMs } from "../core/index.ts";
+import { hasTaskPlan, type JobSpec, type Outcome, submitterBeatMs, submitterFreshMs } from "../core/index.ts";
 import { type AttemptPlace, readSubmitters } from "../journal/index.ts";
 
 interface Mover {
@@ -42,7 +42,7 @@ export async function seeThatItGoesOn({ world, place, spec }: Mover, believe = t
 export async function restSubmitters({ world, place, spec }: Mover, outcome: Outcome): Promise<"mend" | "done"> {
   if (spec.mode !== "submitter" || (outcome.kind !== "over" && outcome.kind !== "held")) return "done";
   const { job } = place.task;
-  const together = (spec.tasks ?? null) === null ? "over" : await tasksTogether(world, job, spec);
+  const together = hasTaskPlan(spec) ? await tasksTogether(world, job, spec) : "over";
   if (together === "over") await withdrawSubmitters(world, job);
   return together === "due" ? "mend" : "done";
 }

@@ -3,13 +3,18 @@
  * tries again, as for a successor of its own, since there may be nobody else who would begin them.
  */
 import { advanceJob, othersLeft, takeBackKept, type World } from "../chain/index.ts";
-import type { OthersLeft } from "../core/index.ts";
+import type { OthersLeft, Outcome } from "../core/index.ts";
 import type { JobPlace } from "../journal/index.ts";
 import { isHopeless } from "./own-job.ts";
 
 /** How long who has ended a task stays for others, at most; the limit may be nearer. */
 export const STAY_MS = 60_000;
 const SHORTEST_PAUSE_MS = 50;
+
+/** What the call that found the task over has left of the others; undefined: nothing. */
+export function othersOf(outcome: Outcome): OthersLeft | undefined {
+  return outcome.kind === "over" || outcome.kind === "held" ? outcome.others : undefined;
+}
 
 /** `first`: what the call has left that has found the task over; null: that has not been looked at. `untilMs`: monotonic. */
 export async function seeToOthers(

@@ -19,6 +19,7 @@ import {
   withdrawSubmitters,
 } from "../chain/index.ts";
 import {
+  hasTaskPlan,
   type JobSpec,
   type Outcome,
   RECORD_VERSION,
@@ -173,7 +174,7 @@ class Life {
     }
     // First: what stays refused is for a person to mend.
     this.#says = [...(this.#refusal === null ? [] : [this.#refusal]), saysOf(outcomes)].join("; ");
-    const isNew = this.#restsAnew(resting) && hasSeveral(spec);
+    const isNew = this.#restsAnew(resting) && hasTaskPlan(spec);
     const isOver = outcomes.every(isAtRest) && mayBeOver && !isNew;
     const act = await this.#act(isOver, marginMs, limitMs);
     if (act.do === "leave") return act.reason;
@@ -228,7 +229,7 @@ class Life {
    */
   async #tasks(spec: JobSpec): Promise<{ readonly begun: readonly TaskPlace[]; readonly mayBeOver: boolean }> {
     const { world, place } = this.#ports;
-    if (!hasSeveral(spec)) return { begun: [taskPlace(place.job, 0)], mayBeOver: true };
+    if (!hasTaskPlan(spec)) return { begun: [taskPlace(place.job, 0)], mayBeOver: true };
     const nowMs = world.clock.monotonicMs();
     if (nowMs - this.#scannedMs < spec.timing.pollMs) return { begun: this.#begun, mayBeOver: false };
     this.#scannedMs = nowMs;
@@ -305,10 +306,6 @@ class Life {
     if (this.#trouble !== "") this.#ports.world.log("well again");
     this.#trouble = "";
   }
-}
-
-function hasSeveral({ tasks }: JobSpec): boolean {
-  return (tasks ?? null) !== null;
 }
 
 function saysOf(outcomes: readonly Outcome[]): string {

@@ -306,17 +306,22 @@ test("a task that fails is held, the others go on, and the job is not finished",
   expect(mostAtWork(events(project))).toBe(1);
 });
 
-test("all processes of the running task killed: the job is stranded, first in the list, and resume mends it", async () => {
-  const project = prepare();
-  await project.stint(["submit", ...submitting("killed", ["--tasks", "2", "--parallel", "1", "--env", "STEPS=200"])]);
-  await until(() => events(project).length >= 1, "the first has begun");
-  const attempt = join(project.jobFolder("killed"), "tasks/0/attempts/0001");
+/** Its first attempt: shepherd, runner, and the applications that have said that they began. */
+function killFirstTask(project: TestProject, name: string, begun: readonly Event[]): void {
+  const attempt = join(project.jobFolder(name), "tasks/0/attempts/0001");
   const started = JSON.parse(readFileSync(join(attempt, "started.json"), "utf8")) as {
     readonly body: { readonly pid: number };
     readonly guardian: { readonly pid: number };
   };
-  for (const pid of [started.guardian.pid, started.body.pid, ...events(project).map((event) => event.pid)])
+  for (const pid of [started.guardian.pid, started.body.pid, ...begun.map((event) => event.pid)])
     process.kill(pid, "SIGKILL");
+}
+
+test("all processes of the running task killed: the job is stranded, first in the list, and resume mends it", async () => {
+  const project = prepare();
+  await project.stint(["submit", ...submitting("killed", ["--tasks", "2", "--parallel", "1", "--env", "STEPS=200"])]);
+  await until(() => events(project).length >= 1, "the first has begun");
+  killFirstTask(project, "killed", events(project));
   await until(async () => (await look(project, "killed")).job.state === "stranded", "nobody moves it");
   const list = await project.stint(["status"]);
   expect(list).toMatchObject({
@@ -332,14 +337,8 @@ test("all processes of one of two running tasks killed: it is stranded, and the 
   const project = prepare();
   await project.stint(["submit", ...submitting("one", ["--tasks", "3", "--parallel", "2", "--env", "STEPS=600"])]);
   await until(() => events(project).length >= 2, "two have begun");
-  const attempt = join(project.jobFolder("one"), "tasks/0/attempts/0001");
-  const started = JSON.parse(readFileSync(join(attempt, "started.json"), "utf8")) as {
-    readonly body: { readonly pid: number };
-    readonly guardian: { readonly pid: number };
-  };
   const own = events(project).filter(({ task }) => task === 0);
-  for (const pid of [started.guardian.pid, started.body.pid, ...own.map(({ pid }) => pid)])
-    process.kill(pid, "SIGKILL");
+  killFirstTask(project, "one", own);
   await until(async () => (await look(project, "one")).tasks[0]?.state === "stranded", "nobody moves it");
   expect((await look(project, "one")).job).toMatchObject({
     state: "stranded",

@@ -1,6 +1,6 @@
 /** What Slurm is like here, as far as a chain depends on it. */
 import { formatDuration, type JobSpec } from "../../core/index.ts";
-import { findProgram, userName } from "../../host/index.ts";
+import { findProgram, userNameOrId } from "../../host/index.ts";
 import { loadSlurm } from "../../schedulers/index.ts";
 import type { ControllerConfig } from "../../slurm/index.ts";
 import type { LoadedSite } from "../site.ts";
@@ -66,9 +66,7 @@ export async function schedulerFindings(
       times(config.value),
       requeue(config.value),
       ...partitions,
-      ...(config.value.accounting
-        ? await limitFindings(questions, spec, userName() ?? String(process.getuid?.() ?? 0))
-        : []),
+      ...(config.value.accounting ? await limitFindings(questions, spec, userNameOrId()) : []),
     ],
     questions,
   };

@@ -38,9 +38,7 @@ const LONGEST_PAUSE_MS = 500;
 
 /** Calls `advance` until a living attempt moves the chain, the chain rests, or the patience is over (then `waiting`). */
 export async function driveUntilGoing(world: World, task: TaskPlace, options: DriveOptions): Promise<Driven> {
-  const { isRunning, ...rest } = options;
-  const own = isRunning === undefined ? rest : { ...rest, isRunning: () => isRunning() };
-  const [end] = await driveAllUntilGoing(world, [task], own);
+  const [end] = await driveAllUntilGoing(world, [task], options);
   if (end === undefined) throw new Error("nothing was driven: please report this");
   if (end.kind === "failed") throw end.error;
   return end;
@@ -99,6 +97,7 @@ interface Drive {
   told: string;
   end: DrivenOrFailed | null;
 }
+
 /** Null: it must go on waiting. */
 async function driveOnce(
   world: World,

@@ -8,15 +8,15 @@ import {
   readAttempt,
   readSpec,
 } from "../../journal/index.ts";
-import { type GatherOptions, type GatherResult, gatherTask } from "../gather-task.ts";
+import { ACCOUNTS_COME_WITHIN_MS, type GatherOptions, type GatherResult, gatherTask } from "../gather-task.ts";
 import type { ChainStatus } from "./chain-status.ts";
 import { taskOrFirst } from "./job-on-file.ts";
 import { worldOf } from "./job-world.ts";
 import { type Project, requireOwnJob } from "./project.ts";
 
 /**
- * Asks the scheduler once, for all attempts of the job together (of its task with that index; null: the only or first one), and puts on file (`accounting.json`) what is final of those that
- * are settled, had a job, and have no account yet. Where all is on file nobody is asked. What did not come is in the answer, with
+ * Asks the scheduler once, for all attempts of the job together (of its task with that index; null: the only or first one), and
+ * puts on file (`accounting.json`) what is final of those that are settled, had a job, and have no account yet. Where all is on file nobody is asked. What did not come is in the answer, with
  * the reason, and is asked for again the next time. No settlement changes by it.
  *
  * Throws StintError `not-owner` for another user's job, and JournalError where its records cannot be used.
@@ -35,7 +35,7 @@ export async function gatherAccounting(
 }
 
 /** What a look at one job asks for: never so much that somebody would wait for it. */
-const LOOK: GatherOptions = { newest: 100, settledWithinMs: 7 * 86_400_000, withinMs: 3_000 };
+const LOOK: GatherOptions = { newest: 100, settledWithinMs: ACCOUNTS_COME_WITHIN_MS, withinMs: 3_000 };
 
 /**
  * Before a chain that is over is shown: what is still missing of it is asked for, once. Of a chain that goes on its own bodies

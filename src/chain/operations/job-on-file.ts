@@ -2,9 +2,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import {
-  type Decision,
   type Exited,
-  isNothing,
+  hasTaskPlan,
   type JobSpec,
   type Ref,
   refOf,
@@ -13,10 +12,9 @@ import {
   type Stops,
   type SubmitterRecords,
   specForTask,
-  standingDecision,
-  stopInForce,
   submitterRef,
   taskIndices,
+  taskPhase,
 } from "../../core/index.ts";
 import type { Folder } from "../../host/index.ts";
 import {
@@ -85,7 +83,7 @@ export async function readJobTasks(folder: Folder, place: JobPlace): Promise<rea
 
 /** Whether a job consists of several tasks by name, each with a chain of its own. */
 export function hasTasks({ spec }: { readonly spec: JobSpec }): boolean {
-  return (spec.tasks ?? null) !== null;
+  return hasTaskPlan(spec);
 }
 
 async function readOne(
@@ -149,11 +147,7 @@ export async function taskOrFirst(folder: Folder, place: JobPlace, index: number
 
 /** Over or held by its newest settlement, with nothing left above it: no process and no scheduler need be asked. */
 export function isAtRest(job: JobOnFile): boolean {
-  const { settled, open } = job.state;
-  const nothingAbove = open.every(isNothing);
-  const decision = standingDecision(settled?.record ?? null, job.stops);
-  if (decision === null) return stopInForce(job.stops) !== null && nothingAbove;
-  return nothingAbove && (isEnding(decision) || stopInForce(job.stops) !== null);
+  return taskPhase(job.state, job.stops) === "over";
 }
 
 /** Refs whose answers the state of this chain depends on. */
@@ -224,10 +218,6 @@ async function hasAttempts(folder: Folder, place: JobPlace): Promise<boolean> {
 }
 
 const NO_STOPS: Stops = { lists: [], words: new Map() };
-
-function isEnding(decision: Decision): boolean {
-  return decision.kind === "finish" || decision.kind === "stop" || decision.kind === "hold";
-}
 
 /** How many of its attempts have run. */
 export function attemptsOf({ state }: JobOnFile): number {

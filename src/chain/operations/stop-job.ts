@@ -44,8 +44,8 @@ const LONGEST_PAUSE_MS = 1_000;
 const BEGIN_MS = 10_000;
 
 /**
- * Stops a job, or one task of it. Throws StintError `not-owner`, `copied`, `record`. A wish that is on file is never taken back by an error:
- * the body sees it at its next heartbeat.
+ * Stops a job, or one task of it. Throws StintError `not-owner`, `copied`, `record`. A wish that is on file is never taken back by
+ * an error: the body sees it at its next heartbeat.
  */
 export async function stopJob(given: Project, place: JobPlace, request: StopRequest): Promise<StopResult> {
   requireOwnJob(place);

@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { dirname } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { isNothing, type JobSpec, NO_SAVES, type Origins, refOf, specForTask } from "../../core/index.ts";
+import { hasTaskPlan, isNothing, type JobSpec, NO_SAVES, type Origins, refOf, specForTask } from "../../core/index.ts";
 import { realClock } from "../../host/index.ts";
 import {
   attemptPlace,
@@ -13,7 +13,6 @@ import {
   createHome,
   createSpec,
   createStop,
-  type Home,
   type JobPlace,
   jobPlace,
   scriptCopy,
@@ -216,7 +215,7 @@ async function ensureReady(
   place: JobPlace,
   tasks: readonly JobOnFile[],
   { takenBy = null, onClaimed }: Pick<SubmitRequest, "onClaimed"> & { readonly takenBy?: string | null },
-): Promise<Home> {
+): Promise<void> {
   const home = await checkHome(project.folder, place);
   const [first] = tasks;
   // Of several tasks each attempt makes its own reserve before it starts: those that wait take no room.
@@ -227,7 +226,6 @@ async function ensureReady(
     await claimCheckpoint(project, task, spec, home, { takenBy, isOneOfMany: at + 1 < open.length });
     onClaimed?.(at + 1, open.length);
   }
-  return home;
 }
 
 /** Those that nobody moves. */
@@ -282,7 +280,7 @@ async function beginAll(
   spec: JobSpec,
   { signal, onBegun }: SubmitRequest,
 ): Promise<{ readonly task: TaskPlace | null; readonly notice: string | null }> {
-  if ((spec.tasks ?? null) === null) return { task: taskPlace(place, 0), notice: null };
+  if (!hasTaskPlan(spec)) return { task: taskPlace(place, 0), notice: null };
   const { moved, refused, left } = await advanceJob(world, place, {
     ...(signal === undefined ? {} : { signal }),
     ...(onBegun === undefined ? {} : { onMoved: onBegun }),

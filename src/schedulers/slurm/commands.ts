@@ -65,24 +65,16 @@ export function slurmCommands({ run, environment, ownerUid, timeoutMs }: Command
     parse: (text: string) => readonly T[],
     limitMs?: number,
   ): Promise<Answer<readonly T[]> | { readonly kind: "none" }> => {
-    const value: T[] = [];
+    const answers: (readonly T[])[] = [];
     for (const some of inWords(ids)) {
-      const answer = await sacctOf(some, more, parse, limitMs);
-      if (answer.kind !== "answered") return answer;
-      value.push(...answer.value);
+      const args = ["-P", "-n", "-D", `--user=${ownerUid}`, `--jobs=${some.join(",")}`, ...more];
+      const ran = await call("sacct", args, limitMs);
+      if (ran.kind === "ended" && /accounting storage is disabled/i.test(ran.stderr)) return { kind: "none" };
+      const answer = answerOf("sacct", ran, parse);
+      if (answer.kind === "unreachable") return answer;
+      answers.push(answer.value);
     }
-    return { kind: "answered", value };
-  };
-  const sacctOf = async <T>(
-    ids: readonly string[],
-    more: readonly string[],
-    parse: (text: string) => readonly T[],
-    limitMs?: number,
-  ): Promise<Answer<readonly T[]> | { readonly kind: "none" }> => {
-    const args = ["-P", "-n", "-D", `--user=${ownerUid}`, `--jobs=${ids.join(",")}`, ...more];
-    const ran = await call("sacct", args, limitMs);
-    if (ran.kind === "ended" && /accounting storage is disabled/i.test(ran.stderr)) return { kind: "none" };
-    return answerOf("sacct", ran, parse);
+    return { kind: "answered", value: answers.flat() };
   };
   let config: Promise<Answer<ControllerConfig>> | null = null;
   return {
