@@ -150,10 +150,17 @@ async function statusIn(project: Project, place: JobPlace, round: Round): Promis
   const name = shellName(project, place.id);
   const tasks = await readJobTasks(project.folder, place);
   if (tasks === null) return alone(unfinishedStatus(place, name));
-  const [only] = tasks;
-  if (only !== undefined && !hasTasks(only) && isAtRest(only)) return alone(sane(statusOf(only, atRest(), name)));
+  const rests = restsAlone(tasks, name, atRest());
+  if (rests !== null) return rests;
   const [status] = await statusesOf([{ project, place }], round);
   return status ?? alone(unfinishedStatus(place, name));
+}
+
+/** Of a job of one task at rest, as most of a long list are: its records tell all. Null: it is another one. */
+function restsAlone(tasks: readonly JobOnFile[], name: string, resting: StatusInput): JobStatus | null {
+  const [only] = tasks;
+  if (only === undefined || hasTasks(only) || !isAtRest(only)) return null;
+  return alone(sane(statusOf(only, resting, name)));
 }
 
 function alone(job: ChainStatus): JobStatus {
@@ -201,12 +208,15 @@ interface Looked extends Asked {
 
 async function look(all: readonly Asked[], round: Round, found: Map<string, JobStatus>): Promise<void> {
   const looked: Looked[] = [];
+  const resting = atRest();
   for (const one of all) {
     const { project, place } = one;
     try {
       const tasks = await readJobTasks(project.folder, place);
-      if (tasks === null) found.set(place.folder, alone(unfinishedStatus(place, shellName(project, place.id))));
-      else looked.push({ ...one, tasks });
+      const name = shellName(project, place.id);
+      const rests = tasks === null ? alone(unfinishedStatus(place, name)) : restsAlone(tasks, name, resting);
+      if (rests !== null) found.set(place.folder, rests);
+      else if (tasks !== null) looked.push({ ...one, tasks });
     } catch (error) {
       found.set(place.folder, alone(unreadableStatus(place, lineOf(error))));
     }
