@@ -28,6 +28,7 @@ export type {
   Timing,
   UntilFirstRun,
 } from "./job-spec.ts";
+export { isAtOrBelow, type JobTree, jobOfTask, jobTree, parentOf } from "./leaves.ts";
 export { autoMarginMs, NO_SAVES, reserveMs, type Saves, type Saving, savesText } from "./margin.ts";
 export { formatProgress, type Progress, progressOf, progressValue, type Reading } from "./progress.ts";
 export { type Doubt, noteDoubt, type ProofAnswer, prove, type Watch } from "./proof.ts";
@@ -107,6 +108,8 @@ export {
 } from "./submitter.ts";
 export { countedTasks, formatIndices, MOST_TASKS, parseArray, type TaskPlan, taskIndices } from "./task-plan.ts";
 export { hasTaskPlan, namesTask, specForTask } from "./task-spec.ts";
+export { isTerminal, TASK_STATES, type TaskState, taskStateNumber, taskStateOf } from "./task-state.ts";
 export { type DurationRules, formatDuration, type ParsedDuration, parseDuration } from "./time.ts";
+export type { AttemptTimes, JobNode, SampleSpan, SpanIntegral, TaskTimes } from "./usage-rows.ts";
 export { totalReached } from "./verdict.ts";
 export { VERSION } from "./version.ts";
