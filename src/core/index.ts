@@ -2,6 +2,7 @@
 
 export { type AccountTotals, accountConflicts, accountTotals } from "./account.ts";
 export { type AllocationHere, allocationEndText, isWorthStarting, limitWithin } from "./allocation-bound.ts";
+export { compareText } from "./compare-text.ts";
 export { EMPTY_CARRY } from "./decision.ts";
 export { definedVariables, isOfAnAttempt, OF_AN_ATTEMPT } from "./environment.ts";
 export { hasNotBegun, waitsAsWished } from "./first-run.ts";
@@ -29,6 +30,7 @@ export type {
   UntilFirstRun,
 } from "./job-spec.ts";
 export { isAtOrBelow, type JobTree, jobOfTask, jobTree, parentOf } from "./leaves.ts";
+export { type LedgerOptions, type Ledgers, ledgersOf, type UsageRows, whyNotInA } from "./ledgers.ts";
 export { autoMarginMs, NO_SAVES, reserveMs, type Saves, type Saving, savesText } from "./margin.ts";
 export { formatProgress, type Progress, progressOf, progressValue, type Reading } from "./progress.ts";
 export { type Doubt, noteDoubt, type ProofAnswer, prove, type Watch } from "./proof.ts";
@@ -110,6 +112,8 @@ export { countedTasks, formatIndices, MOST_TASKS, parseArray, type TaskPlan, tas
 export { hasTaskPlan, namesTask, specForTask } from "./task-spec.ts";
 export { isTerminal, TASK_STATES, type TaskState, taskStateNumber, taskStateOf } from "./task-state.ts";
 export { type DurationRules, formatDuration, type ParsedDuration, parseDuration } from "./time.ts";
+export { type UsageGroup, usageGroups } from "./usage-groups.ts";
 export type { AttemptTimes, JobNode, SampleSpan, SpanIntegral, TaskTimes } from "./usage-rows.ts";
+export { CAUSES, type CauseId, type Explanation, type Term, type TermRecord } from "./usage-terms.ts";
 export { totalReached } from "./verdict.ts";
 export { VERSION } from "./version.ts";
