@@ -116,6 +116,21 @@ it("says nothing of another job that has got the number: other script, submitted
   expect(copied.get("slurm/c/17")).toMatchObject({ kind: "active" });
 });
 
+it("keeps no answer about a job for the one that gets its number next", async () => {
+  const answers = { squeue: said("") };
+  const { scheduler, asked } = schedulerWith(() => answers);
+  const known = (script: string) =>
+    new Map([["slurm/c/17", { script, submittedFromMs: 0, submittedUntilMs: Date.UTC(2026, 11) }]]);
+  expect((await scheduler.observe(["slurm/c/17"], known("/a/0002"))).get("slurm/c/17")).toEqual({ kind: "absent" });
+  answers.squeue = said(queueRow("17", "PENDING", { script: "/a/0004" }));
+  expect((await scheduler.observe(["slurm/c/17"], known("/a/0004"))).get("slurm/c/17")).toMatchObject({
+    kind: "active",
+  });
+  // Who asks without a name for it gets what is known, and asks nobody.
+  expect((await scheduler.observe(["slurm/c/17"])).get("slurm/c/17")).toMatchObject({ kind: "active" });
+  expect(asked("squeue")).toBe(2);
+});
+
 it("takes no job that bore the number years ago for the answer", async () => {
   const sacct = said(accounting("17", "COMPLETED", "0:0", "n3", ["batch|COMPLETED|0:0", "extern|COMPLETED|0:0"]));
   const look = async (submittedFromMs: number | null) => {

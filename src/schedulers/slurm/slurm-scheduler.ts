@@ -44,7 +44,7 @@ export function slurmScheduler(options: SlurmSchedulerOptions): SlurmScheduler {
   const run = options.run ?? runCommand;
   const ownerUid = options.ownerUid ?? process.getuid?.() ?? 0;
   const commands = slurmCommands({ run, environment, ownerUid, timeoutMs: queryTimeoutMs });
-  const known = new Map<Ref, { readonly seen: Seen; readonly atMs: number }>();
+  const known = new Map<Ref, Known>();
 
   /** The name that the controller itself gives. In a job Slurm has told it already. */
   const ownCluster = async (): Promise<{ readonly name: string } | { readonly error: string }> => {
@@ -83,10 +83,16 @@ export function slurmScheduler(options: SlurmSchedulerOptions): SlurmScheduler {
     },
 
     async observe(refs, identities = new Map()) {
-      const now = clock.monotonicMs();
+      const nowMs = clock.monotonicMs();
+      const scriptOf = (ref: Ref): string | null => identities.get(ref)?.script ?? null;
+      // An answer about whoever bore the number before says nothing of the job that has it now.
+      for (const ref of refs) {
+        const [before, now] = [known.get(ref)?.script ?? null, scriptOf(ref)];
+        if (before !== null && now !== null && before !== now) known.delete(ref);
+      }
       const fresh = (ref: Ref): Seen | null => {
         const last = known.get(ref);
-        return last !== undefined && (isSettled(last.seen) || now - last.atMs < pollMs) ? last.seen : null;
+        return last !== undefined && (isSettled(last.seen) || nowMs - last.atMs < pollMs) ? last.seen : null;
       };
       const settled = refs.filter((ref) => isSettled(known.get(ref)?.seen));
       const rest = refs.filter((ref) => !settled.includes(ref));
@@ -98,7 +104,10 @@ export function slurmScheduler(options: SlurmSchedulerOptions): SlurmScheduler {
             : await observeJobs(commands, cluster.name, rest, identities);
         // Stamped afterwards: the answers may have taken as long as they are kept.
         const atMs = clock.monotonicMs();
-        for (const [ref, seen] of answers) known.set(ref, { seen: trusted(seen, options.trustedBy ?? null), atMs });
+        for (const [ref, answer] of answers) {
+          const seen = trusted(answer, options.trustedBy ?? null);
+          known.set(ref, { seen, atMs, script: scriptOf(ref) });
+        }
       }
       return new Map(refs.map((ref) => [ref, known.get(ref)?.seen ?? { kind: "absent" }]));
     },
@@ -127,6 +136,13 @@ export function slurmScheduler(options: SlurmSchedulerOptions): SlurmScheduler {
       if (id !== undefined) await commands.request("scontrol", ["update", `JobId=${id}`, `StartTime=now+${seconds}`]);
     },
   };
+}
+
+/** An answer of the controller, and the script of the job that it is about. */
+interface Known {
+  readonly seen: Seen;
+  readonly atMs: number;
+  readonly script: string | null;
 }
 
 /** A person waits for it, and without an answer the submit goes on. */
