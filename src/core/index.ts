@@ -2,6 +2,7 @@
 
 export { type AccountTotals, accountConflicts, accountTotals } from "./account.ts";
 export { type AllocationHere, allocationEndText, isWorthStarting, limitWithin } from "./allocation-bound.ts";
+export { asOf } from "./as-of.ts";
 export { compareText } from "./compare-text.ts";
 export { EMPTY_CARRY } from "./decision.ts";
 export { definedVariables, isOfAnAttempt, OF_AN_ATTEMPT } from "./environment.ts";

@@ -17,6 +17,8 @@ export interface UsageSource {
   readonly kind: SourceKind;
   /** For people: a URL, a folder. */
   readonly name: string;
+  /** The number that it gives to a task's first attempt. */
+  readonly firstAttempt: 0 | 1;
   /** Now by the source's own clock. */
   nowMs(): Promise<number>;
   /** The root and all jobs below it. Throws UsageError `no-such-job`. */
