@@ -6,7 +6,9 @@ import { join } from "node:path";
 import { build } from "esbuild";
 import { filesBelow, ROOT, readPackage } from "./project.mjs";
 
-const { version } = readPackage();
+const { version, optionalDependencies = {} } = readPackage();
+/** They hold native parts and may be missing: loaded where they are used, from where npm has put them. */
+const OPTIONAL = Object.keys(optionalDependencies);
 const DIST = join(ROOT, "dist");
 /** Everything is made here and moved when it is complete: a build that fails or is broken off leaves the last one in place. */
 const STAGE_NAME = `dist/.building-${process.pid}`;
@@ -112,6 +114,7 @@ async function buildCommandLine(entry) {
   const { metafile } = await build({
     ...BUNDLE,
     entryPoints: [entry],
+    external: OPTIONAL,
     outdir: `${STAGE_NAME}/cli`,
     splitting: true,
     chunkNames: "chunk-[name]-[hash]",
@@ -141,7 +144,8 @@ async function buildSchema(entry) {
 function requireSelfContained(metafile) {
   for (const [name, output] of Object.entries(metafile.outputs)) {
     for (const { path, external } of output.imports) {
-      if (external && !path.startsWith("node:")) throw new Error(`${name} still imports ${path}`);
+      if (external && !path.startsWith("node:") && !OPTIONAL.includes(path))
+        throw new Error(`${name} still imports ${path}`);
     }
     if (readFileSync(join(ROOT, name), "utf8").includes("Dynamic require of")) {
       throw new Error(`${name} holds CommonJS code that calls require(): alias that package to its ES modules`);

@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { checkFailureStories } from "./failure-stories.mjs";
 import { checkImports } from "./imports.mjs";
 import { projectFiles, ROOT, readPackage } from "./project.mjs";
+import { checkProto } from "./proto.mjs";
 
 const CHECKS = [
   ["format and lint", () => program("@biomejs/biome/bin/biome", ["ci", "--colors=off", "."])],
@@ -12,6 +13,7 @@ const CHECKS = [
   ["unused code", () => program("knip/bin/knip.js", ["--no-progress", "--no-config-hints"])],
   ["imports", checkImports],
   ["failure stories", checkFailureStories],
+  ["generated code", checkProto],
   ["words", words],
   ["links", links],
   ["package", packagePaths],

@@ -1,10 +1,10 @@
 /** Usage for programs: one value with the seed's keys in it, or a list as comma-separated values. */
 import type { Term } from "../core/index.ts";
-import type { UsageReport } from "../usage/index.ts";
+import type { OwnUsage, UsageReport } from "../usage/index.ts";
 import { csv } from "./terminal.ts";
 import { termsOf } from "./usage-words.ts";
 
-export function usageJson(report: UsageReport): Readonly<Record<string, unknown>> {
+export function usageJson(report: UsageReport, own: OwnUsage | null): Readonly<Record<string, unknown>> {
   const { tree, ledgers, groups } = report;
   const { explanation } = ledgers;
   return {
@@ -13,6 +13,7 @@ export function usageJson(report: UsageReport): Readonly<Record<string, unknown>
     asOfMs: report.asOfMs,
     includeFailed: report.includeFailed,
     innerJobs: report.innerJobs,
+    ...(own === null ? {} : { own }),
     jobs: { all: tree.jobs.length, leaves: tree.leaves.length, holders: tree.holders.length, cutOff: tree.cutOff },
     tasks: {
       leaf_tasks: ledgers.tasks.tasks,
@@ -38,6 +39,7 @@ export function usageJson(report: UsageReport): Readonly<Record<string, unknown>
       missing: explanation.missing.map(termJson),
       unexplainedMs: whole(explanation.unexplainedMs),
     },
+    cpu: report.cpu,
     slack: { ...ledgers.slack, trueMs: whole(ledgers.slack.trueMs) },
     clockOffsets: ledgers.clockOffsets,
     leftOut: Object.fromEntries(

@@ -2,6 +2,7 @@
 import type { UsageGroup } from "../core/index.ts";
 import type { UsageReport } from "../usage/index.ts";
 import { table } from "./terminal.ts";
+import { cpuLines } from "./usage-cpu-view.ts";
 import { explanationLines, fixed, hoursText, thousands } from "./usage-words.ts";
 
 export function seedLines(report: UsageReport): readonly string[] {
@@ -15,6 +16,7 @@ export function seedLines(report: UsageReport): readonly string[] {
     `  leaf tasks       : ${samples.tasks}`,
     `  approx wall_ms   : ${thousands(samples.wallMs).padStart(15)}  (${hoursText(samples.wallMs)})`,
     `  integrated cpu_s : ${fixed(samples.cpuSec, 1)}  (true CPU consumed)`,
+    ...cpuLines(report).map((line) => `  ${line.trim()}`),
     "",
     ...groupLines(report),
     "",

@@ -70,6 +70,11 @@ export function count(number: number, word: string): string {
   return `${thousands(number)} ${word}${number === 1 ? "" : "s"}`;
 }
 
+/** A name and what it is, as one line of a list. */
+export function field(name: string, value: string): string {
+  return `${name.padEnd(13)} ${value}`;
+}
+
 /** The terms that are there, largest first, as one could say them in a sentence. */
 export function termsOf({ causes, missing }: Explanation): readonly Term[] {
   return [...causes, ...missing].filter(({ from }) => from.length > 0);

@@ -111,3 +111,30 @@ export function readNumber(flag: string, text: string): number {
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
   throw new StintError("usage", `${flag} needs a number, such as ${flag} 3; found "${text}"`);
 }
+
+const ISO = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:?\d\d)?)?$/;
+
+/**
+ * A moment that is over, in epoch ms: ISO (`2026-05-11T10:00:00Z`; without a zone local time), ms since 1970, or how long ago it
+ * is (`2h`). Throws StintError `usage`.
+ */
+export function readPastMoment(flag: string, text: string, nowMs: number): number {
+  const atMs = /^\d{11,15}$/.test(text) ? Number(text) : ISO.test(text) ? isoMs(text) : agoMs(flag, text, nowMs);
+  if (Number.isNaN(atMs)) throw new StintError("usage", `${flag} ${text}: there is no such moment`);
+  if (atMs > nowMs) throw new StintError("usage", `${flag} ${text}: that moment has not come yet`);
+  return atMs;
+}
+
+/** A date alone would be UTC's in JavaScript, where a date with a time is local. */
+function isoMs(text: string): number {
+  return Date.parse(text.includes("T") ? text : `${text}T00:00`);
+}
+
+function agoMs(flag: string, text: string, nowMs: number): number {
+  const parsed = parseDuration(text, { bareNumber: "refused" });
+  if (parsed.kind === "duration") return nowMs - parsed.ms;
+  throw new StintError(
+    "usage",
+    `${flag} ${text}: no moment is understood; e.g. 2026-05-11T10:00:00Z, 1778493600000, or 2h for two hours ago`,
+  );
+}

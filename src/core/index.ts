@@ -4,6 +4,7 @@ export { type AccountTotals, accountConflicts, accountTotals } from "./account.t
 export { type AllocationHere, allocationEndText, isWorthStarting, limitWithin } from "./allocation-bound.ts";
 export { asOf } from "./as-of.ts";
 export { compareText } from "./compare-text.ts";
+export { type CpuFigure, type CpuFigures, cpuFigures } from "./cpu-bounds.ts";
 export { EMPTY_CARRY } from "./decision.ts";
 export { definedVariables, isOfAnAttempt, OF_AN_ATTEMPT } from "./environment.ts";
 export { hasNotBegun, waitsAsWished } from "./first-run.ts";
@@ -31,7 +32,7 @@ export type {
   UntilFirstRun,
 } from "./job-spec.ts";
 export { isAtOrBelow, type JobTree, jobOfTask, jobTree, parentOf } from "./leaves.ts";
-export { type LedgerOptions, type Ledgers, ledgersOf, type UsageRows, whyNotInA } from "./ledgers.ts";
+export { countedJobs, type LedgerOptions, type Ledgers, ledgersOf, type UsageRows, whyNotInA } from "./ledgers.ts";
 export { autoMarginMs, NO_SAVES, reserveMs, type Saves, type Saving, savesText } from "./margin.ts";
 export { formatProgress, type Progress, progressOf, progressValue, type Reading } from "./progress.ts";
 export { type Doubt, noteDoubt, type ProofAnswer, prove, type Watch } from "./proof.ts";
@@ -68,6 +69,7 @@ export {
   type Verdict,
   type WithdrawReason,
 } from "./records.ts";
+export { IntegralBuilder, type Sample, SpanBuilder, usualHoleMs } from "./sample-span.ts";
 export { lastElapsedMs } from "./samples.ts";
 export {
   type Absent,

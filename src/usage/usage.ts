@@ -1,7 +1,12 @@
 /** What a job tree used: both ledgers, and what lies between them. */
 import {
   asOf,
+  type CpuFigures,
+  countedJobs,
+  cpuFigures,
   type JobTree,
+  jobOfTask,
+  type LedgerOptions,
   type Ledgers,
   ledgersOf,
   type UsageGroup,
@@ -35,6 +40,8 @@ export interface UsageReport {
   readonly tree: JobTree;
   readonly ledgers: Ledgers;
   readonly groups: readonly UsageGroup[];
+  /** CPU of the counted jobs by each way of integrating, with bounds; null: not asked for, or no attempt tells. */
+  readonly cpu: CpuFigures | null;
   /** What they were made from. */
   readonly rows: UsageRows;
 }
@@ -59,6 +66,19 @@ export async function usage(request: UsageRequest): Promise<UsageReport> {
     tree,
     ledgers: ledgersOf(rows, options),
     groups: usageGroups(rows, options, by),
+    cpu: integral ? cpuOf(rows, options) : null,
     rows,
   };
+}
+
+function cpuOf({ tree, spans }: UsageRows, options: LedgerOptions): CpuFigures | null {
+  const counted = countedJobs(tree, options);
+  const asked = new Map(tree.jobs.map(({ jobId, requestedCpuMillicores }) => [jobId, requestedCpuMillicores]));
+  return cpuFigures(
+    spans.filter(({ taskId }) => counted.has(jobOfTask(taskId))),
+    ({ taskId }) => {
+      const millicores = asked.get(jobOfTask(taskId)) ?? null;
+      return millicores === null || millicores === 0 ? null : millicores / 1000;
+    },
+  );
 }

@@ -10,6 +10,7 @@ const loaders: Readonly<Record<string, () => Promise<{ readonly command: CliComm
   cancel: () => import("./cancel.ts"),
   drain: () => import("./drain.ts"),
   resume: () => import("./resume.ts"),
+  usage: () => import("./usage.ts"),
   rm: () => import("./rm.ts"),
   doctor: () => import("./doctor.ts"),
   completion: () => import("./completion.ts"),

@@ -1,0 +1,46 @@
+/** CPU time by each way of integrating the samples, with the bounds within which the true one lies. */
+import type { CpuFigure } from "../core/index.ts";
+import type { UsageReport } from "../usage/index.ts";
+import { count, field, fixed, thousands } from "./usage-words.ts";
+
+/** `237,987.9 s`. */
+export function secondsText(seconds: number): string {
+  const [whole = "", fraction] = fixed(seconds, 1).split(".");
+  return `${thousands(BigInt(whole))}.${fraction} s`;
+}
+
+const FIGURES: Readonly<Record<CpuFigure["by"], string>> = {
+  "mean-span": "mean x span",
+  weighted: "each interval weighted",
+  counter: "counter, last less first",
+};
+
+export function cpuLines({ cpu }: UsageReport): readonly string[] {
+  if (cpu === null) return [];
+  const { figures, holes, holesMs, holeMs, longestIntervalMs, partlySampled } = cpu;
+  const high = (ms: number | null): string => (ms === null ? "no bound" : secondsText(ms / 1000));
+  return [
+    ...figures.map(({ by, cpuMs, lowCpuMs, highCpuMs }) =>
+      field(
+        "",
+        `${secondsText(cpuMs / 1000)} by ${FIGURES[by]}, truly ${secondsText(lowCpuMs / 1000)} to ${high(highCpuMs)}`,
+      ),
+    ),
+    ...(holes === 0
+      ? []
+      : [
+          field(
+            "",
+            `${count(holes, "hole")} longer than ${fixed(holeMs / 1000, 1)} s, ${fixed(holesMs / 1000, 1)} s together, the longest ${fixed(longestIntervalMs / 1000, 1)} s`,
+          ),
+        ]),
+    ...(partlySampled === 0
+      ? []
+      : [
+          field(
+            "",
+            `${count(partlySampled, "attempt")} ran on several hosts, of which one was sampled: this is no total`,
+          ),
+        ]),
+  ];
+}

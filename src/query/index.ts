@@ -1,0 +1,3 @@
+// The face of query: DuckDB in this process, loaded with the first database.
+export { Database, type QueryCell, type QueryRows, quoteText, type TableColumn } from "./database.ts";
+export { QueryError, type QueryErrorCode } from "./errors.ts";

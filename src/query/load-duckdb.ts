@@ -1,0 +1,9 @@
+/** The only file that loads DuckDB, which is large and may be missing: import it lazily. */
+export {
+  type DuckDBConnection,
+  DuckDBInstance,
+  type DuckDBResult,
+  DuckDBTimestampValue,
+  type DuckDBValue,
+  StatementType,
+} from "@duckdb/node-api";

@@ -1,0 +1,62 @@
+/** What Parquet segments of samples are asked. Times are whole microseconds, sums of integers exact. */
+import { quoteText } from "../../query/index.ts";
+import { rangeOf } from "./iris-sql.ts";
+
+export interface SampleTable {
+  /** A table function. */
+  readonly from: string;
+  /** The time of a sample in microseconds, as an expression. */
+  readonly us: string;
+  readonly hasMemory: boolean;
+}
+
+export function spansSql(table: SampleTable, root: string, asOfMs: number): string {
+  const memory = table.hasMemory ? "max(memory_peak_mb)" : "NULL";
+  return (
+    `SELECT task_id, attempt_id, count(*), min(${table.us}), max(${table.us}), avg(cpu_millicores), ${memory} ` +
+    `FROM ${table.from} WHERE ${below(table, root, asOfMs)} GROUP BY task_id, attempt_id`
+  );
+}
+
+/**
+ * Over the intervals between samples. Files that are sorted need no sorting: `lag() OVER ()` sees the row before, and each
+ * attempt counts how often its rows began anew and how often time went back. Only with one beginning each and no step back
+ * the answer holds.
+ */
+export function sortedIntegralSql(table: SampleTable, root: string, asOfMs: number, holeMs: number): string {
+  return integral(
+    `SELECT task_id, attempt_id, c, us - p_us AS d, ` +
+      "(p_task IS NOT DISTINCT FROM task_id AND p_attempt IS NOT DISTINCT FROM attempt_id) AS same, COALESCE(p_c, c) AS p " +
+      "FROM (SELECT task_id, attempt_id, c, us, lag(task_id) OVER () AS p_task, lag(attempt_id) OVER () AS p_attempt, " +
+      "lag(us) OVER () AS p_us, lag(c) OVER () AS p_c FROM " +
+      `(SELECT task_id, attempt_id, cpu_millicores AS c, ${table.us} AS us FROM ${table.from} WHERE ${below(table, root, asOfMs)}))`,
+    holeMs,
+  );
+}
+
+/** The same for files in any order: each attempt is sorted. */
+export function integralSql(table: SampleTable, root: string, asOfMs: number, holeMs: number): string {
+  const each = "OVER (PARTITION BY task_id, attempt_id ORDER BY us)";
+  return integral(
+    `SELECT task_id, attempt_id, c, us - lag(us) ${each} AS d, lag(us) ${each} IS NOT NULL AS same, COALESCE(lag(c) ${each}, c) AS p ` +
+      `FROM (SELECT task_id, attempt_id, cpu_millicores AS c, ${table.us} AS us FROM ${table.from} WHERE ${below(table, root, asOfMs)})`,
+    holeMs,
+  );
+}
+
+/** task, attempt, then in microseconds of millicores: twice the trapezoids, low, high; holes, their time, the longest; beginnings, steps back. */
+function integral(intervals: string, holeMs: number): string {
+  const hole = `d > ${Math.round(holeMs * 1000)}`;
+  return (
+    "SELECT task_id, attempt_id, sum(d * (c + p)) FILTER (same), " +
+    `sum(d * least(c, p)) FILTER (same AND NOT ${hole}), sum(d * greatest(c, p)) FILTER (same AND NOT ${hole}), ` +
+    `count(*) FILTER (same AND ${hole}), sum(d) FILTER (same AND ${hole}), max(d) FILTER (same), ` +
+    "count(*) FILTER (NOT same), count(*) FILTER (same AND d < 0) " +
+    `FROM (${intervals}) GROUP BY task_id, attempt_id`
+  );
+}
+
+function below({ us }: SampleTable, root: string, asOfMs: number): string {
+  const { from, before } = rangeOf(root);
+  return `task_id >= ${quoteText(from)} AND task_id < ${quoteText(before)} AND ${us} < ${(asOfMs + 1) * 1000}`;
+}
