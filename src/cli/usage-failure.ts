@@ -9,6 +9,7 @@ const CODES: Readonly<Record<UsageErrorCode, StintErrorCode>> = {
   "not-reachable": "unreachable",
   "bad-answer": "unreachable",
   refused: "unreachable",
+  "refused-sql": "usage",
   "missing-package": "internal",
 };
 

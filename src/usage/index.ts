@@ -5,4 +5,5 @@ export { type SourceKind, UsageError, type UsageErrorCode, type UsageSource } fr
 export { journalSource } from "./sources/journal.ts";
 export { type IrisAddress, openIrisSource } from "./sources/open-iris.ts";
 export { type ParquetFiles, parquetSource } from "./sources/parquet.ts";
+export { type SqlAnswer, sqlOverJobs, sqlToController } from "./sql.ts";
 export { type UsageReport, type UsageRequest, usage } from "./usage.ts";

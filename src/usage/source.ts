@@ -38,6 +38,8 @@ export type UsageErrorCode =
   /** It answers, and not as an Iris controller does; or the answer is cut short. */
   | "bad-answer"
   | "refused"
+  /** The statement that was given cannot be answered. */
+  | "refused-sql"
   /** An optional package is not installed. */
   | "missing-package"
   | "file";

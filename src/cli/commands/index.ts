@@ -11,6 +11,7 @@ const loaders: Readonly<Record<string, () => Promise<{ readonly command: CliComm
   drain: () => import("./drain.ts"),
   resume: () => import("./resume.ts"),
   usage: () => import("./usage.ts"),
+  sql: () => import("./sql.ts"),
   rm: () => import("./rm.ts"),
   doctor: () => import("./doctor.ts"),
   completion: () => import("./completion.ts"),
