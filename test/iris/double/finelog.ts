@@ -45,7 +45,8 @@ export class Finelog {
       appender.appendVarchar(row.worker_id);
       appender.appendTimestamp(new DuckDBTimestampValue(BigInt(Math.round(row.ts * 1000))));
       for (const value of [row.cpu_millicores, row.memory_mb, row.disk_mb, row.memory_peak_mb])
-        appender.appendBigInt(BigInt(value));
+        if (value === null) appender.appendNull();
+        else appender.appendBigInt(BigInt(value));
       appender.appendNull();
       appender.appendNull();
       appender.appendBigInt(BigInt(at));

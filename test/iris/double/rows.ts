@@ -31,7 +31,7 @@ export interface SampleRow {
   readonly attempt_id: number;
   readonly worker_id: string;
   readonly ts: number;
-  readonly cpu_millicores: number;
+  readonly cpu_millicores: number | null;
   readonly memory_mb: number;
   readonly disk_mb: number;
   readonly memory_peak_mb: number;

@@ -6,6 +6,7 @@ import { newProject } from "../../cli/stint.ts";
 import type { Era } from "../double/rows.ts";
 import { type Double, startDouble } from "../double/start-double.ts";
 import { goldenRows } from "./data.ts";
+import { seedStatements } from "./seed-statements.ts";
 import { PUBLISHED, ROOT } from "./table.ts";
 
 describe.each<Era>(["may-2026", "newer"])("the published tree on a server of the era %s", (era) => {
@@ -30,45 +31,13 @@ describe.each<Era>(["may-2026", "newer"])("the published tree on a server of the
       ((await post("/iris.cluster.ControllerService/ExecuteRawQuery", sql)).rows ?? []).map(
         (row) => JSON.parse(row) as unknown[],
       );
-    const rows = await rawQuery(
-      `SELECT job_id, parent_job_id FROM jobs WHERE job_id = '${ROOT}' OR job_id LIKE '${ROOT}/%'`,
-    );
+    const { leaves, tasks, samples } = seedStatements(ROOT);
+    const rows = await rawQuery(leaves);
     const parents = new Set(rows.map(([, parent]) => parent));
-    const leaves = rows
-      .map(([job]) => job)
-      .filter((job) => !parents.has(job))
-      .map((job) => `'${job}'`)
-      .join(", ");
-    expect(
-      await rawQuery(`
-            SELECT COUNT(DISTINCT t.task_id)                            AS leaf_tasks,
-                   COALESCE(SUM(t.finished_at_ms - t.started_at_ms), 0) AS cpu_wall_ms
-            FROM tasks t
-            WHERE t.job_id IN (${leaves})
-              AND t.started_at_ms IS NOT NULL
-              AND t.finished_at_ms IS NOT NULL
-              AND t.finished_at_ms > t.started_at_ms
-        `),
-    ).toEqual([[5, 190_310_743]]);
-
-    const { arrowIpc = "" } = await post(
-      "/proxy/system.log-server/finelog.stats.StatsService/Query",
-      `
-            WITH per_attempt AS (
-              SELECT task_id,
-                     attempt_id,
-                     EXTRACT(EPOCH FROM (max(ts) - min(ts))) AS wall_s,
-                     avg(cpu_millicores)                     AS avg_cpu_m
-              FROM "iris.task"
-              WHERE regexp_replace(task_id, '/[0-9]+$', '') IN (${leaves})
-              GROUP BY task_id, attempt_id
-            )
-            SELECT count(DISTINCT task_id)                       AS leaf_tasks,
-                   round(sum(wall_s) * 1000)                     AS approx_cpu_wall_ms,
-                   round(sum(wall_s * avg_cpu_m / 1000.0), 1)    AS integrated_cpu_seconds
-            FROM per_attempt
-        `,
-    );
+    const ids = rows.map(([job]) => String(job)).filter((job) => !parents.has(job));
+    expect(await rawQuery(tasks(ids, true))).toEqual([[5, 190_310_743]]);
+    const proxied = "/proxy/system.log-server/finelog.stats.StatsService/Query";
+    const { arrowIpc = "" } = await post(proxied, samples(ids));
     const [row] = tableFromIPC(Buffer.from(arrowIpc, "base64")).toArray();
     // The newer engine loses the fraction of each attempt's span, and so has these.
     const [wallMs, cpuSec] = era === "newer" ? [211_667_000, 237_983.6] : [211_671_289, 237_987.9];
