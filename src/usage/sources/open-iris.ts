@@ -9,6 +9,7 @@ export interface IrisAddress {
   readonly stats?: "auto" | StatsWay;
   readonly codec?: "json" | "proto";
   readonly timeoutMs?: number;
+  readonly maxAnswerBytes?: number;
   /** STINT_IRIS_TOKEN_FILE, STINT_IRIS_TOKEN. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
   readonly signal?: AbortSignal;
