@@ -37,7 +37,7 @@ export function groupLines({ groups, by, job }: UsageReport): readonly string[] 
   );
 }
 
-/** `/u/root/a/b` → `…/a/b`; the root itself stays whole. */
+/** `/ann/sim/a/b` → `…/a/b`; the root itself stays whole. */
 function belowRoot(id: string, root: string): string {
   return id.startsWith(`${root}/`) ? `…${id.slice(root.length)}` : id;
 }

@@ -3,7 +3,6 @@
 export { type AccountTotals, accountConflicts, accountTotals } from "./account.ts";
 export { type AllocationHere, allocationEndText, isWorthStarting, limitWithin } from "./allocation-bound.ts";
 export { asOf } from "./as-of.ts";
-export { compareText } from "./compare-text.ts";
 export { type CpuFigure, type CpuFigures, cpuFigures } from "./cpu-bounds.ts";
 export { EMPTY_CARRY } from "./decision.ts";
 export { definedVariables, isOfAnAttempt, OF_AN_ATTEMPT } from "./environment.ts";
@@ -32,7 +31,7 @@ export type {
   UntilFirstRun,
 } from "./job-spec.ts";
 export { isAtOrBelow, type JobTree, jobOfTask, jobTree, parentOf } from "./leaves.ts";
-export { countedJobs, type LedgerOptions, type Ledgers, ledgersOf, type UsageRows, whyNotInA } from "./ledgers.ts";
+export { countedJobs, type LedgerOptions, type Ledgers, ledgersOf, type UsageRows } from "./ledgers.ts";
 export { autoMarginMs, NO_SAVES, reserveMs, type Saves, type Saving, savesText } from "./margin.ts";
 export { formatProgress, type Progress, progressOf, progressValue, type Reading } from "./progress.ts";
 export { type Doubt, noteDoubt, type ProofAnswer, prove, type Watch } from "./proof.ts";
@@ -113,10 +112,10 @@ export {
 } from "./submitter.ts";
 export { countedTasks, formatIndices, MOST_TASKS, parseArray, type TaskPlan, taskIndices } from "./task-plan.ts";
 export { hasTaskPlan, namesTask, specForTask } from "./task-spec.ts";
-export { isTerminal, TASK_STATES, type TaskState, taskStateNumber, taskStateOf } from "./task-state.ts";
+export { TASK_STATES, type TaskState, taskStateNumber, taskStateOf } from "./task-state.ts";
 export { type DurationRules, formatDuration, type ParsedDuration, parseDuration } from "./time.ts";
 export { type UsageGroup, usageGroups } from "./usage-groups.ts";
 export type { AttemptTimes, JobNode, SampleSpan, SpanIntegral, TaskTimes } from "./usage-rows.ts";
-export { CAUSES, type CauseId, type Explanation, type Term, type TermRecord } from "./usage-terms.ts";
+export type { CauseId, Explanation, Term, TermRecord } from "./usage-terms.ts";
 export { totalReached } from "./verdict.ts";
 export { VERSION } from "./version.ts";

@@ -178,7 +178,7 @@ function sumMs(values: readonly number[]): bigint {
 }
 
 function onlySampled(spans: readonly SampleSpan[], cause: TaskCause): CauseRecord[] {
-  return spans.map((span) => ({ cause, taskId: span.taskId, attempt: span.attempt, ms: -spanMs(span) }));
+  return spans.map((span) => ({ cause, taskId: span.taskId, attempt: span.attempt, ms: 0 - spanMs(span) }));
 }
 
 /** Records and samples of one task, joined by the attempt's number. */

@@ -4,18 +4,15 @@
 // @generated from file finelog_stats.proto (package finelog.stats, edition 2023)
 /* eslint-disable */
 
-import type { Message } from "@bufbuild/protobuf";
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file finelog_stats.proto.
  */
-export const file_finelog_stats: GenFile =
-  /*@__PURE__*/
-  fileDesc(
-    "ChNmaW5lbG9nX3N0YXRzLnByb3RvEg1maW5lbG9nLnN0YXRzIhsKDFF1ZXJ5UmVxdWVzdBILCgNzcWwYASABKAkiNQoNUXVlcnlSZXNwb25zZRIRCglhcnJvd19pcGMYASABKAwSEQoJcm93X2NvdW50GAIgASgDMlIKDFN0YXRzU2VydmljZRJCCgVRdWVyeRIbLmZpbmVsb2cuc3RhdHMuUXVlcnlSZXF1ZXN0GhwuZmluZWxvZy5zdGF0cy5RdWVyeVJlc3BvbnNlYghlZGl0aW9uc3DoBw",
-  );
+export const file_finelog_stats: GenFile = /*@__PURE__*/
+  fileDesc("ChNmaW5lbG9nX3N0YXRzLnByb3RvEg1maW5lbG9nLnN0YXRzIhsKDFF1ZXJ5UmVxdWVzdBILCgNzcWwYASABKAkiNQoNUXVlcnlSZXNwb25zZRIRCglhcnJvd19pcGMYASABKAwSEQoJcm93X2NvdW50GAIgASgDMlIKDFN0YXRzU2VydmljZRJCCgVRdWVyeRIbLmZpbmVsb2cuc3RhdHMuUXVlcnlSZXF1ZXN0GhwuZmluZWxvZy5zdGF0cy5RdWVyeVJlc3BvbnNlYghlZGl0aW9uc3DoBw");
 
 /**
  * @generated from message finelog.stats.QueryRequest
@@ -31,7 +28,8 @@ export type QueryRequest = Message<"finelog.stats.QueryRequest"> & {
  * Describes the message finelog.stats.QueryRequest.
  * Use `create(QueryRequestSchema)` to create a new message.
  */
-export const QueryRequestSchema: GenMessage<QueryRequest> = /*@__PURE__*/ messageDesc(file_finelog_stats, 0);
+export const QueryRequestSchema: GenMessage<QueryRequest> = /*@__PURE__*/
+  messageDesc(file_finelog_stats, 0);
 
 /**
  * @generated from message finelog.stats.QueryResponse
@@ -54,7 +52,8 @@ export type QueryResponse = Message<"finelog.stats.QueryResponse"> & {
  * Describes the message finelog.stats.QueryResponse.
  * Use `create(QueryResponseSchema)` to create a new message.
  */
-export const QueryResponseSchema: GenMessage<QueryResponse> = /*@__PURE__*/ messageDesc(file_finelog_stats, 1);
+export const QueryResponseSchema: GenMessage<QueryResponse> = /*@__PURE__*/
+  messageDesc(file_finelog_stats, 1);
 
 /**
  * @generated from service finelog.stats.StatsService
@@ -67,5 +66,7 @@ export const StatsService: GenService<{
     methodKind: "unary";
     input: typeof QueryRequestSchema;
     output: typeof QueryResponseSchema;
-  };
-}> = /*@__PURE__*/ serviceDesc(file_finelog_stats, 0);
+  },
+}> = /*@__PURE__*/
+  serviceDesc(file_finelog_stats, 0);
+

@@ -4,18 +4,15 @@
 // @generated from file iris_controller.proto (package iris.cluster, edition 2023)
 /* eslint-disable */
 
-import type { Message } from "@bufbuild/protobuf";
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file iris_controller.proto.
  */
-export const file_iris_controller: GenFile =
-  /*@__PURE__*/
-  fileDesc(
-    "ChVpcmlzX2NvbnRyb2xsZXIucHJvdG8SDGlyaXMuY2x1c3RlciIeCg9SYXdRdWVyeVJlcXVlc3QSCwoDc3FsGAEgASgJIigKCkNvbHVtbk1ldGESDAoEbmFtZRgBIAEoCRIMCgR0eXBlGAIgASgJIksKEFJhd1F1ZXJ5UmVzcG9uc2USKQoHY29sdW1ucxgBIAMoCzIYLmlyaXMuY2x1c3Rlci5Db2x1bW5NZXRhEgwKBHJvd3MYAiADKAkyZQoRQ29udHJvbGxlclNlcnZpY2USUAoPRXhlY3V0ZVJhd1F1ZXJ5Eh0uaXJpcy5jbHVzdGVyLlJhd1F1ZXJ5UmVxdWVzdBoeLmlyaXMuY2x1c3Rlci5SYXdRdWVyeVJlc3BvbnNlYghlZGl0aW9uc3DoBw",
-  );
+export const file_iris_controller: GenFile = /*@__PURE__*/
+  fileDesc("ChVpcmlzX2NvbnRyb2xsZXIucHJvdG8SDGlyaXMuY2x1c3RlciIeCg9SYXdRdWVyeVJlcXVlc3QSCwoDc3FsGAEgASgJIigKCkNvbHVtbk1ldGESDAoEbmFtZRgBIAEoCRIMCgR0eXBlGAIgASgJIksKEFJhd1F1ZXJ5UmVzcG9uc2USKQoHY29sdW1ucxgBIAMoCzIYLmlyaXMuY2x1c3Rlci5Db2x1bW5NZXRhEgwKBHJvd3MYAiADKAkyZQoRQ29udHJvbGxlclNlcnZpY2USUAoPRXhlY3V0ZVJhd1F1ZXJ5Eh0uaXJpcy5jbHVzdGVyLlJhd1F1ZXJ5UmVxdWVzdBoeLmlyaXMuY2x1c3Rlci5SYXdRdWVyeVJlc3BvbnNlYghlZGl0aW9uc3DoBw");
 
 /**
  * @generated from message iris.cluster.RawQueryRequest
@@ -31,7 +28,8 @@ export type RawQueryRequest = Message<"iris.cluster.RawQueryRequest"> & {
  * Describes the message iris.cluster.RawQueryRequest.
  * Use `create(RawQueryRequestSchema)` to create a new message.
  */
-export const RawQueryRequestSchema: GenMessage<RawQueryRequest> = /*@__PURE__*/ messageDesc(file_iris_controller, 0);
+export const RawQueryRequestSchema: GenMessage<RawQueryRequest> = /*@__PURE__*/
+  messageDesc(file_iris_controller, 0);
 
 /**
  * @generated from message iris.cluster.ColumnMeta
@@ -54,7 +52,8 @@ export type ColumnMeta = Message<"iris.cluster.ColumnMeta"> & {
  * Describes the message iris.cluster.ColumnMeta.
  * Use `create(ColumnMetaSchema)` to create a new message.
  */
-export const ColumnMetaSchema: GenMessage<ColumnMeta> = /*@__PURE__*/ messageDesc(file_iris_controller, 1);
+export const ColumnMetaSchema: GenMessage<ColumnMeta> = /*@__PURE__*/
+  messageDesc(file_iris_controller, 1);
 
 /**
  * @generated from message iris.cluster.RawQueryResponse
@@ -77,7 +76,8 @@ export type RawQueryResponse = Message<"iris.cluster.RawQueryResponse"> & {
  * Describes the message iris.cluster.RawQueryResponse.
  * Use `create(RawQueryResponseSchema)` to create a new message.
  */
-export const RawQueryResponseSchema: GenMessage<RawQueryResponse> = /*@__PURE__*/ messageDesc(file_iris_controller, 2);
+export const RawQueryResponseSchema: GenMessage<RawQueryResponse> = /*@__PURE__*/
+  messageDesc(file_iris_controller, 2);
 
 /**
  * @generated from service iris.cluster.ControllerService
@@ -90,5 +90,7 @@ export const ControllerService: GenService<{
     methodKind: "unary";
     input: typeof RawQueryRequestSchema;
     output: typeof RawQueryResponseSchema;
-  };
-}> = /*@__PURE__*/ serviceDesc(file_iris_controller, 0);
+  },
+}> = /*@__PURE__*/
+  serviceDesc(file_iris_controller, 0);
+

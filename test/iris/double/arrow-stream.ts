@@ -6,6 +6,7 @@ import {
   type DataType,
   Field,
   Float64,
+  Int32,
   Int64,
   makeData,
   RecordBatch,
@@ -66,7 +67,8 @@ function arrowType(typeId: number): DataType {
   if (typeId === DuckDBTypeId.VARCHAR) return new Utf8();
   if (typeId === DuckDBTypeId.TIMESTAMP) return new TimestampMicrosecond();
   if (typeId === DuckDBTypeId.BOOLEAN) return new Bool();
-  if ([DuckDBTypeId.BIGINT, DuckDBTypeId.INTEGER].includes(typeId)) return new Int64();
+  if (typeId === DuckDBTypeId.BIGINT) return new Int64();
+  if (typeId === DuckDBTypeId.INTEGER) return new Int32();
   return new Float64();
 }
 
