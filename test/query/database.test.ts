@@ -1,0 +1,150 @@
+/** DuckDB behind its door: what a statement of somebody else's may do, and what it may not. */
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "@photostructure/sqlite";
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { quoteSql } from "../../src/iris/index.ts";
+import { Database, type QueryCell, QueryError } from "../../src/query/index.ts";
+import { newProject } from "../cli/stint.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "stint-query-test-"));
+const parquet = join(folder, "s.parquet");
+const secret = join(folder, "secret.txt");
+let database: Database;
+
+beforeAll(async () => {
+  writeFileSync(secret, "secret");
+  database = await Database.open({ memoryLimitBytes: 200 * 1_048_576 });
+  await database.run(`COPY (SELECT range AS a FROM range(10)) TO '${parquet}' (FORMAT parquet)`);
+  await database.fill(
+    "t",
+    [
+      { name: "text", type: "VARCHAR" },
+      { name: "whole", type: "BIGINT" },
+      { name: "ts", type: "TIMESTAMP" },
+    ],
+    [
+      ["it's ü", 9007199254740993n, Date.parse("2026-05-11T10:00:00.123Z")],
+      [null, null, null],
+    ],
+  );
+  await database.lock([parquet]);
+});
+afterAll(() => {
+  database.close();
+  rmSync(folder, { recursive: true });
+});
+
+async function rows(sql: string, signal?: AbortSignal): Promise<readonly (readonly QueryCell[])[]> {
+  const all: (readonly QueryCell[])[] = [];
+  for await (const batch of (await database.select(sql, signal)).batches()) all.push(...batch);
+  return all;
+}
+
+describe("a question", () => {
+  it("is answered exactly: big integers, times, nothing", async () => {
+    expect(await rows("SELECT * FROM t")).toEqual([
+      ["it's ü", 9007199254740993n, "2026-05-11 10:00:00.123"],
+      [null, null, null],
+    ]);
+    expect(await rows("SELECT 12.340::DECIMAL(9,3), [1, 2], NULL")).toEqual([["12.340", "[1, 2]", null]]);
+    expect(await rows(`SELECT count(*) FROM read_parquet('${parquet}')`)).toEqual([[10n]]);
+    expect(await rows("WITH a AS (SELECT 1 AS b) SELECT b FROM a;")).toEqual([[1]]);
+  });
+
+  it.each([
+    ["two statements", "SELECT 1; SELECT 2"],
+    ["none", "-- nothing"],
+    ["an insert", "INSERT INTO t VALUES ('a', 1, NULL)"],
+    ["a delete", "DELETE FROM t"],
+    ["a table", "CREATE TABLE x AS SELECT 1"],
+    ["a view", "CREATE OR REPLACE VIEW t AS SELECT 1"],
+    ["a drop", "DROP TABLE t"],
+    ["a setting", "SET enable_external_access = true"],
+    ["a reset", "RESET lock_configuration"],
+    ["another file", `SELECT * FROM read_text('${secret}')`],
+    ["a file by its name", `SELECT * FROM '${secret}'`],
+    ["a list of files", `SELECT * FROM glob('${folder}/*')`],
+    ["a copy out", `COPY t TO '${folder}/out.csv'`],
+    ["a copy over the readable file", `COPY t TO '${parquet}' (FORMAT parquet)`],
+    [
+      "a copy over the readable file without a temporary one",
+      `COPY t TO '${parquet}' (FORMAT parquet, USE_TMP_FILE false)`,
+    ],
+    ["an export", `EXPORT DATABASE '${folder}/out'`],
+    ["another database", `ATTACH '${folder}/x.db'`],
+    ["an extension", "INSTALL httpfs"],
+    ["loading one", "LOAD httpfs"],
+    ["the network", "SELECT * FROM read_csv('http://127.0.0.1:1/x.csv')"],
+    ["a parameter", "SELECT $1"],
+    ["a prepared statement", "PREPARE a AS SELECT 1"],
+    ["a transaction", "BEGIN"],
+    ["no SQL", "SELEC 1"],
+    ["a column that is not there", "SELECT nothing FROM t"],
+  ])("that is %s is refused in one line", async (_, sql) => {
+    const before = readFileSync(parquet);
+    const error = await rows(sql)
+      .then(() => null)
+      .catch((caught: unknown) => caught);
+    expect(error).toBeInstanceOf(QueryError);
+    expect((error as QueryError).message).not.toContain("\n");
+    expect(readFileSync(parquet).equals(before)).toBe(true);
+    expect(readdirSync(folder).sort()).toEqual(["s.parquet", "secret.txt"]);
+    expect(await rows("SELECT count(*) FROM t")).toEqual([[2n]]);
+  });
+
+  it("that takes too long is broken off", async () => {
+    const asked = rows(
+      "SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b",
+      AbortSignal.timeout(200),
+    );
+    await expect(asked).rejects.toMatchObject({ code: "interrupted" });
+  });
+
+  it("that needs more memory than there is says so", async () => {
+    const asked = rows("SELECT list(range) FROM range(100000000)");
+    await expect(asked).rejects.toMatchObject({ code: "memory" });
+    expect(await rows("SELECT 1")).toEqual([[1]]);
+  });
+});
+
+it("stint sql answers over the project's jobs, and says one line where it cannot", async () => {
+  const project = newProject();
+  await project.stint(["run", "--scheduler", "local", "--name", "one", "--", "true"]);
+  const asked = await project.stint(["sql", "SELECT task_id, state, verdict FROM task_attempts", "--csv"]);
+  expect(asked).toMatchObject({ status: 0, stderr: "" });
+  expect(asked.stdout).toMatch(/^task_id,state,verdict\n\/[^,]+\/one\/0,4,completed\n$/);
+  for (const statement of [
+    "SELECT nothing FROM jobs",
+    "DROP TABLE jobs",
+    "COPY jobs TO 'x.csv'",
+    "SELECT 1; SELECT 2",
+    "SELECT * FROM 'count.sh'",
+  ]) {
+    const refused = await project.stint(["sql", statement]);
+    expect([refused.status, refused.stdout]).toEqual([2, ""]);
+    expect(refused.stderr).toMatch(/^stint: \S.*\n/);
+  }
+  expect(existsSync(join(project.folder, "x.csv"))).toBe(false);
+});
+
+it("a name as a literal for the controller comes out of SQLite as it went in", () => {
+  const sqlite = new DatabaseSync(":memory:");
+  const pieces = fc.constantFrom("create", "UPDATE", ":", ";", "'", "ü", "/", " ", "drop:table;", "\\", '"');
+  const names = fc.oneof(
+    fc.string(),
+    fc.array(pieces, { maxLength: 10 }).map((all) => all.join("")),
+  );
+  fc.assert(
+    fc.property(
+      names.filter((name) => !name.includes("\0")),
+      (name) => {
+        const row = sqlite.prepare(`SELECT ${quoteSql(name)} AS name`).get() as { readonly name: string };
+        expect(row.name).toBe(name);
+      },
+    ),
+  );
+  sqlite.close();
+});

@@ -1,0 +1,177 @@
+/** Saved samples in Parquet with a task table beside them: the published tree, and small ones by hand. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Database, quoteText } from "../../src/query/index.ts";
+import { parquetSource, UsageError, usage } from "../../src/usage/index.ts";
+import { newProject } from "../cli/stint.ts";
+import type { SampleRow } from "../iris/double/rows.ts";
+import { goldenRows } from "../iris/golden/data.ts";
+import { PUBLISHED, ROOT } from "../iris/golden/table.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "stint-parquet-"));
+const at = (name: string): string => join(folder, name);
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const COLUMNS = [
+  { name: "task_id", type: "VARCHAR" },
+  { name: "attempt_id", type: "BIGINT" },
+  { name: "us", type: "BIGINT" },
+  { name: "cpu_millicores", type: "BIGINT" },
+  { name: "memory_peak_mb", type: "BIGINT" },
+] as const;
+
+/** Written as `parts` segments of that folder, in this order. */
+async function write(name: string, samples: readonly SampleRow[], parts: number, order = "n"): Promise<string> {
+  const database = await Database.open();
+  const cells = samples.map((row, n) => [
+    row.task_id,
+    row.attempt_id,
+    Math.round(row.ts * 1000),
+    row.cpu_millicores,
+    row.memory_peak_mb,
+    n,
+  ]);
+  await database.fill("s", [...COLUMNS, { name: "n", type: "BIGINT" }], cells);
+  await database.run(
+    `CREATE TABLE o AS SELECT row_number() OVER (ORDER BY ${order}) - 1 AS r, * EXCLUDE (n, us), make_timestamp(us) AS ts FROM s`,
+  );
+  const size = Math.ceil(samples.length / parts);
+  const { mkdirSync } = await import("node:fs");
+  mkdirSync(at(name));
+  for (let part = 0; part < parts; part += 1)
+    await database.run(
+      `COPY (SELECT * EXCLUDE r FROM o WHERE r >= ${part * size} AND r < ${(part + 1) * size} ORDER BY r) ` +
+        `TO ${quoteText(join(at(name), `part-${part}.parquet`))} (FORMAT parquet, ROW_GROUP_SIZE 2048)`,
+    );
+  database.close();
+  return at(name);
+}
+
+describe("the published tree", () => {
+  const rows = goldenRows();
+  let tasks: string;
+  let attempts: string;
+  let firstFigures: unknown;
+
+  beforeAll(async () => {
+    tasks = at("tasks.csv");
+    const names = ["", "pending", "", "running", "SUCCEEDED"];
+    writeFileSync(
+      tasks,
+      `task_id,state,started_at_ms,finished_at_ms\n${rows.tasks
+        .map((task) => [task.task_id, names[task.state], task.started_at_ms, task.finished_at_ms].join(","))
+        .join("\n")}\n`,
+    );
+    attempts = at("attempts.json");
+    writeFileSync(attempts, JSON.stringify(rows.attempts));
+  });
+
+  it.each([
+    ["sorted, in one file", 1, "n"],
+    ["sorted, in seven files", 7, "n"],
+    ["by time, as a server writes them", 3, "us"],
+    ["in no order", 2, "hash(n)"],
+  ])("%s", async (name, parts, order) => {
+    const samples = [await write(name.replaceAll(" ", "-"), rows.samples, parts, order)];
+    const source = await parquetSource({ samples, tasks, attempts });
+    const report = await usage({ source, job: ROOT, includeFailed: true, integral: true });
+    await source.close();
+    expect(report.ledgers.tasks.wallMs).toBe(BigInt(PUBLISHED.tasks.wallMs));
+    expect(report.ledgers.samples).toMatchObject({ wallMs: BigInt(PUBLISHED.samples.wallMs), attempts: 21 });
+    expect(report.ledgers.samples.cpuSec.toFixed(1)).toBe(PUBLISHED.samples.cpuSec);
+    const causes = report.ledgers.explanation.causes.filter(({ from }) => from.length > 0);
+    expect(
+      Object.fromEntries(causes.map(({ id, ms, from }) => [id, { ms: Number(ms), records: from.length }])),
+    ).toEqual(PUBLISHED.causes);
+    // A hole in each of the ten attempts that have 500 samples or more: six of the first leaf, one of four others.
+    expect(report.cpu?.holes).toBe(10);
+    // The same whatever the order of the rows.
+    const figures = report.cpu?.figures.map(({ by, cpuMs }) => [by, Math.round(cpuMs)]);
+    // The table's 237,987.9 s, but for whole millicores in its samples.
+    expect(Math.abs(Number(figures?.[0]?.[1]) - 237_987_900)).toBeLessThan(50);
+    firstFigures ??= figures;
+    expect(figures).toEqual(firstFigures);
+  });
+});
+
+describe("by hand", () => {
+  const sample = (task: number, attempt: number, ts: number, cpu: number | null): SampleRow => ({
+    task_id: `/u/j/${task}`,
+    attempt_id: attempt,
+    worker_id: "w",
+    ts,
+    cpu_millicores: cpu,
+    memory_mb: 0,
+    disk_mb: 0,
+    memory_peak_mb: 3,
+  });
+  // One sample; then 10 s steps with a hole of 60 s in which the load changes; then microseconds.
+  const samples = [
+    sample(0, 0, 1_000_000, 500),
+    ...[0, 10, 20, 30, 90, 100, 110].map((s) => sample(1, 0, 1_000_000 + s * 1000, s < 40 ? 1000 : 3000)),
+    sample(2, 0, 1_000_000.25, 1000),
+    sample(2, 0, 1_002_000.75, 1000),
+  ];
+
+  it.each(["n", "hash(n)"])("one sample, a hole, microseconds (in the order of %s)", async (order) => {
+    const name = `hand-${order.slice(0, 1)}`;
+    const tasks = at(`${name}.csv`);
+    writeFileSync(
+      tasks,
+      "task_id,state,started_at_ms,finished_at_ms\n/u/j/0,4,999000,1001000\n/u/j/1,4,1000000,1110000\n/u/j/2,4,1000000,1003000\n",
+    );
+    const source = await parquetSource({ samples: [await write(name, samples, 1, order)], tasks });
+    const { ledgers, cpu, rows } = await usage({ source, job: "/u/j", integral: true });
+    await source.close();
+    expect(ledgers.tasks.wallMs).toBe(2_000n + 110_000n + 3_000n);
+    // 0 + 110 s + 2000.5 ms, rounded half away from zero.
+    expect(ledgers.samples.wallMs).toBe(112_001n);
+    expect(ledgers.explanation.causes.find(({ id }) => id === "fractions")?.ms).toBe(-1n);
+    expect(ledgers.explanation.unexplainedMs).toBe(0n);
+    expect(rows.spans.find(({ taskId }) => taskId === "/u/j/1")?.integral).toEqual({
+      weightedCpuMs: 30_000 + 60 * 2_000 + 20 * 3_000,
+      lowCpuMs: 30_000 + 60_000,
+      highCpuMs: 30_000 + 60_000,
+      counterCpuMs: null,
+      holes: 1,
+      holesMs: 60_000,
+      longestIntervalMs: 60_000,
+      holeMs: expect.closeTo((3 * 112_000) / 7, 6),
+    });
+    expect(cpu).toMatchObject({ attempts: 2, holes: 1, holesMs: 60_000 });
+    expect(cpu?.figures[1]?.highCpuMs).toBeNull();
+  });
+
+  it("files that are not what they should be", async () => {
+    const good = await write("good", samples, 1);
+    const tasks = at("no-end.csv");
+    writeFileSync(tasks, "task_id,state,started_at_ms\n/u/j/0,4,1\n");
+    const failing = async (files: Parameters<typeof parquetSource>[0]): Promise<string> => {
+      const error = await parquetSource(files)
+        .then(() => null)
+        .catch((caught: unknown) => caught);
+      expect(error).toBeInstanceOf(UsageError);
+      expect((error as UsageError).message).not.toContain("\n");
+      return (error as UsageError).message;
+    };
+    expect(await failing({ samples: [good], tasks })).toMatch(
+      /no-end.csv has no column finished_at_ms; it has task_id, state, started_at_ms/,
+    );
+    expect(await failing({ samples: [at("nothing")], tasks })).toMatch(/nothing is not there/);
+    expect(await failing({ samples: [tasks], tasks })).toMatch(/no-end.csv is no Parquet file/);
+    expect(await failing({ samples: [folder], tasks })).toMatch(/holds no .parquet file/);
+    const project = newProject();
+    const cli = await project.stint(["usage", "--parquet", good, "--tasks", tasks, "/u/j"]);
+    expect(cli).toMatchObject({
+      status: 2,
+      stdout: "",
+      stderr: expect.stringMatching(/^stint: .*no column finished_at_ms/),
+    });
+    expect(await project.stint(["usage", "--parquet", good, "/u/j"])).toMatchObject({
+      status: 2,
+      stderr: expect.stringMatching(/--parquet needs --tasks/),
+    });
+  });
+});
