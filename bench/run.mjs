@@ -14,6 +14,7 @@ import { openStand } from "./stand.mjs";
 import { startUp } from "./start-up.mjs";
 import { statusOfMany } from "./status-of-many.mjs";
 import { submitToStart } from "./submit-to-start.mjs";
+import { usageParquet } from "./usage-parquet.mjs";
 
 /** In this order: the later ones use the chain that `hand-over` leaves behind. */
 const MEASURES = {
@@ -24,6 +25,7 @@ const MEASURES = {
   status: statusOfMany,
   slurm: slurmChain,
   "slurm-many": slurmMany,
+  "usage-parquet": usageParquet,
 };
 
 const USAGE = `usage: npm run bench -- [--json] [--only NAME,…] [--rounds N] [--keep]

@@ -103,3 +103,24 @@ export {
 } from "./core/index.ts";
 export type { JobPlace } from "./journal/index.ts";
 export { type FlagValues, parseFlags, settingFlags } from "./spec/index.ts";
+export {
+  type IrisAddress,
+  journalSource,
+  type OwnJob,
+  type OwnUsage,
+  openIrisSource,
+  ownUsage,
+  type ParquetFiles,
+  parquetSource,
+  readOwnJobs,
+  type SourceKind,
+  type SqlAnswer,
+  sqlOverJobs,
+  sqlToController,
+  UsageError,
+  type UsageErrorCode,
+  type UsageReport,
+  type UsageRequest,
+  type UsageSource,
+  usage,
+} from "./usage/index.ts";

@@ -24,12 +24,15 @@ export function spansSql(table: SampleTable, root: string, asOfMs: number): stri
  * the answer holds.
  */
 export function sortedIntegralSql(table: SampleTable, root: string, asOfMs: number, holeMs: number): string {
+  // A number for each attempt, cheaper to look back at than its names. Two neighbours with the same one would be found: the
+  // second would have no beginning.
+  const rows =
+    "SELECT task_id, attempt_id, hash(task_id, attempt_id) AS k, cpu_millicores AS c, " +
+    `${table.us} AS us FROM ${table.from} WHERE ${below(table, root, asOfMs)}`;
   return integral(
-    `SELECT task_id, attempt_id, c, us - p_us AS d, ` +
-      "(p_task IS NOT DISTINCT FROM task_id AND p_attempt IS NOT DISTINCT FROM attempt_id) AS same, COALESCE(p_c, c) AS p " +
-      "FROM (SELECT task_id, attempt_id, c, us, lag(task_id) OVER () AS p_task, lag(attempt_id) OVER () AS p_attempt, " +
-      "lag(us) OVER () AS p_us, lag(c) OVER () AS p_c FROM " +
-      `(SELECT task_id, attempt_id, cpu_millicores AS c, ${table.us} AS us FROM ${table.from} WHERE ${below(table, root, asOfMs)}))`,
+    "SELECT task_id, attempt_id, c, us - p_us AS d, p_k IS NOT DISTINCT FROM k AS same, COALESCE(p_c, c) AS p " +
+      "FROM (SELECT task_id, attempt_id, k, c, us, lag(k) OVER () AS p_k, lag(us) OVER () AS p_us, lag(c) OVER () AS p_c " +
+      `FROM (${rows}))`,
     holeMs,
   );
 }
