@@ -1,7 +1,6 @@
 /** CPU time by each way of integrating the samples, with the bounds within which the true one lies. */
-import type { CpuFigure } from "../core/index.ts";
-import type { UsageReport } from "../usage/index.ts";
-import { count, field, fixed, thousands } from "./usage-words.ts";
+import type { CpuFigure, CpuFigures } from "../core/index.ts";
+import { count, fixed, thousands } from "./usage-words.ts";
 
 /** `237,987.9 s`. */
 export function secondsText(seconds: number): string {
@@ -15,32 +14,21 @@ const FIGURES: Readonly<Record<CpuFigure["by"], string>> = {
   counter: "counter, last less first",
 };
 
-export function cpuLines({ cpu }: UsageReport): readonly string[] {
-  if (cpu === null) return [];
+export function cpuLines(cpu: CpuFigures): readonly string[] {
   const { figures, holes, holesMs, holeMs, longestIntervalMs, partlySampled } = cpu;
-  const high = (ms: number | null): string => (ms === null ? "no bound" : secondsText(ms / 1000));
+  const high = (ms: number | null): string => (ms === null ? "no bound is known" : secondsText(ms / 1000));
   return [
-    ...figures.map(({ by, cpuMs, lowCpuMs, highCpuMs }) =>
-      field(
-        "",
-        `${secondsText(cpuMs / 1000)} by ${FIGURES[by]}, truly ${secondsText(lowCpuMs / 1000)} to ${high(highCpuMs)}`,
-      ),
+    ...figures.map(
+      ({ by, cpuMs, lowCpuMs, highCpuMs }) =>
+        `${secondsText(cpuMs / 1000)} by ${FIGURES[by]} (between ${secondsText(lowCpuMs / 1000)} and ${high(highCpuMs)})`,
     ),
     ...(holes === 0
       ? []
       : [
-          field(
-            "",
-            `${count(holes, "hole")} longer than ${fixed(holeMs / 1000, 1)} s, ${fixed(holesMs / 1000, 1)} s together, the longest ${fixed(longestIntervalMs / 1000, 1)} s`,
-          ),
+          `${count(holes, "hole")} of more than ${fixed(holeMs / 1000, 1)} s between two samples, ${fixed(holesMs / 1000, 1)} s together, the longest ${fixed(longestIntervalMs / 1000, 1)} s`,
         ]),
     ...(partlySampled === 0
       ? []
-      : [
-          field(
-            "",
-            `${count(partlySampled, "attempt")} ran on several hosts, of which one was sampled: this is no total`,
-          ),
-        ]),
+      : [`${count(partlySampled, "attempt")} ran on several hosts, of which one was sampled: this is no total`]),
   ];
 }

@@ -16,7 +16,7 @@ export function seedLines(report: UsageReport): readonly string[] {
     `  leaf tasks       : ${samples.tasks}`,
     `  approx wall_ms   : ${thousands(samples.wallMs).padStart(15)}  (${hoursText(samples.wallMs)})`,
     `  integrated cpu_s : ${fixed(samples.cpuSec, 1)}  (true CPU consumed)`,
-    ...cpuLines(report).map((line) => `  ${line.trim()}`),
+    ...(report.cpu === null ? [] : cpuLines(report.cpu).map((line) => `  ${line}`)),
     "",
     ...groupLines(report),
     "",

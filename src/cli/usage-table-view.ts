@@ -17,8 +17,9 @@ export function ledgerLines(report: UsageReport, attempts: boolean): readonly st
       ? [field("  attempts", `${ms(tasks.attemptsWallMs)} of their ${count(tasks.attempts, "attempt")}, without gaps`)]
       : []),
     field("samples (B)", `${ms(samples.wallMs)} of ${count(samples.attempts, "attempt")}, from first to last sample`),
-    field("  CPU", `${secondsText(samples.cpuSec)} by mean x span${withoutCpu(samples.attemptsWithoutCpu)}`),
-    ...cpuLines(report),
+    ...(report.cpu === null
+      ? [field("  CPU", `${secondsText(samples.cpuSec)} by mean x span${withoutCpu(samples.attemptsWithoutCpu)}`)]
+      : cpuLines(report.cpu).map((line, at) => field(at === 0 ? "  CPU" : "", line))),
     ...Object.entries(leftOut).flatMap(([kind, left]) =>
       left.tasks === 0
         ? []

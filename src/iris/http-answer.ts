@@ -28,6 +28,16 @@ export async function goodAnswer(url: string, init: RequestInit, rules: AnswerRu
         hint: NO_CONTROLLER,
       },
     );
+  // Without a length and without chunks an answer that was cut off looks like a whole one.
+  if (!answer.headers.has("content-length") && !/chunked/i.test(answer.headers.get("transfer-encoding") ?? ""))
+    throw new IrisError(
+      "bad-answer",
+      `${path} does not say how long its answer is: whether it is whole nobody can know`,
+      {
+        status: 200,
+        hint: NO_CONTROLLER,
+      },
+    );
   // What fetch has unpacked and measured already must not be said again.
   return new Response(body, { status: 200, headers: { "content-type": type } });
 }

@@ -7,7 +7,7 @@ import { IrisError } from "./errors.ts";
  * for a parameter. The literal is cut there, and put together by SQLite. Throws IrisError `usage` for a NUL character.
  */
 export function quoteSql(text: string): string {
-  if (text.includes("\0")) throw new IrisError("usage", "a name cannot hold a NUL character");
+  requireText(text);
   const pieces = text
     .split(/(;)/)
     .flatMap((piece) => (piece === ";" ? [SEMICOLON] : cut(piece)))
@@ -18,8 +18,18 @@ export function quoteSql(text: string): string {
 
 /** The same for the statistics (DuckDB, DataFusion), which have none of these traps. */
 export function quoteStats(text: string): string {
-  if (text.includes("\0")) throw new IrisError("usage", "a name cannot hold a NUL character");
+  requireText(text);
   return `'${text.replaceAll("'", "''")}'`;
+}
+
+/** Longer ones nobody gives to a job, and SQLite puts together no more than 1,000 pieces. */
+const MOST_CHARACTERS = 900;
+
+function requireText(text: string): void {
+  if (text.includes("\0")) throw new IrisError("usage", "a name cannot hold a NUL character");
+  if (!text.isWellFormed()) throw new IrisError("usage", "a name cannot hold half a character");
+  if (text.length > MOST_CHARACTERS)
+    throw new IrisError("usage", `a name of ${text.length} characters is too long for a question`);
 }
 
 const SEMICOLON = "char(59)";

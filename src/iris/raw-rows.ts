@@ -12,6 +12,7 @@ export interface RawRows {
 
 /** Throws IrisError `bad-answer`: half a table is none. */
 export function decodeRows(columns: readonly string[], texts: readonly string[]): RawRows {
+  if (columns.length === 0) throw new IrisError("bad-answer", "the answer has no columns: this is no table");
   return { columns, rows: texts.map((text, at) => decodeRow(text, columns.length, at)) };
 }
 

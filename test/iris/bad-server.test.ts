@@ -152,6 +152,22 @@ describe("an answer that cannot be used", () => {
     });
   });
 
+  it("a body of which nobody says how long it is, and an empty one", async () => {
+    const rows = Buffer.concat(Array.from({ length: 100 }, () => Buffer.from([0x12, 3, 0x5b, 0x31, 0x5d])));
+    const head = "HTTP/1.1 200 OK\r\ncontent-type: application/proto\r\nconnection: close\r\n";
+    const raw = async (bytes: string, body: Buffer): Promise<string> => {
+      const server = createTcpServer((socket) =>
+        socket.once("data", () => socket.end(Buffer.concat([Buffer.from(`${bytes}\r\n`), body]))),
+      );
+      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+      closing.push(() => server.close());
+      const address = server.address();
+      return `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}`;
+    };
+    expect((await failure(await raw(head, rows))).message).toMatch(/does not say how long its answer is/);
+    expect((await failure(await raw(`${head}content-length: 0\r\n`, Buffer.alloc(0)))).message).toMatch(/no columns/);
+  });
+
   it("JSON that is none", async () => {
     const url = await serve((_, response) =>
       response.writeHead(200, { "content-type": "application/json" }).end('{"columns":['),
