@@ -39,7 +39,7 @@ export function sortedIntegralSql(table: SampleTable, root: string, asOfMs: numb
 
 /** The same for files in any order: each attempt is sorted. */
 export function integralSql(table: SampleTable, root: string, asOfMs: number, holeMs: number): string {
-  const each = "OVER (PARTITION BY task_id, attempt_id ORDER BY us)";
+  const each = "OVER (PARTITION BY task_id, attempt_id ORDER BY us, c)";
   return integral(
     `SELECT task_id, attempt_id, c, us - lag(us) ${each} AS d, lag(us) ${each} IS NOT NULL AS same, COALESCE(lag(c) ${each}, c) AS p ` +
       `FROM (SELECT task_id, attempt_id, cpu_millicores AS c, ${table.us} AS us FROM ${table.from} WHERE ${below(table, root, asOfMs)})`,
@@ -50,11 +50,14 @@ export function integralSql(table: SampleTable, root: string, asOfMs: number, ho
 /** task, attempt, then in microseconds of millicores: twice the trapezoids, low, high; holes, their time, the longest; beginnings, steps back. */
 function integral(intervals: string, holeMs: number): string {
   const hole = `d > ${Math.round(holeMs * 1000)}`;
+  // `least` and `greatest` pass over what is not told: then the bounds would count what the sum leaves out.
+  const told = `same AND NOT ${hole} AND c IS NOT NULL`;
   return (
     "SELECT task_id, attempt_id, sum(d * (c + p)) FILTER (same), " +
-    `sum(d * least(c, p)) FILTER (same AND NOT ${hole}), sum(d * greatest(c, p)) FILTER (same AND NOT ${hole}), ` +
+    `sum(d * least(c, p)) FILTER (${told}), sum(d * greatest(c, p)) FILTER (${told}), ` +
     `count(*) FILTER (same AND ${hole}), sum(d) FILTER (same AND ${hole}), max(d) FILTER (same), ` +
-    "count(*) FILTER (NOT same), count(*) FILTER (same AND d < 0) " +
+    // Two samples at one instant are in the order of their readings, so that any order of the rows gives the same figures.
+    "count(*) FILTER (NOT same), count(*) FILTER (same AND (d < 0 OR (d = 0 AND c < p))) " +
     `FROM (${intervals}) GROUP BY task_id, attempt_id`
   );
 }
