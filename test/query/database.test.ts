@@ -184,6 +184,23 @@ it("stint sql answers over the project's jobs, and says one line where it cannot
   const asked = await project.stint(["sql", "SELECT task_id, state, verdict FROM task_attempts", "--csv"]);
   expect(asked).toMatchObject({ status: 0, stderr: "" });
   expect(asked.stdout).toMatch(/^task_id,state,verdict\n\/[^,]+\/one\/0,4,completed\n$/);
+  // Every column of Iris' is there, so that statements written for it are answered; what nobody tells is nothing.
+  const columns = {
+    jobs: "scheduling_deadline_epoch_ms, error, exit_code, is_reservation_holder, has_reservation, cluster",
+    tasks:
+      "max_retries_failure, priority_neg_depth, priority_insertion, priority_band, container_id, current_worker_id",
+    task_attempts: "attempt_uid, backend_id, pod_name, pod_uid, node_name, terminal_reason",
+    '"iris.task"': "disk_mb, accelerator_util_pct, accelerator_mem_bytes",
+  };
+  for (const [table, names] of Object.entries(columns)) {
+    const told = await project.stint([
+      "sql",
+      `SELECT count(*), count(COALESCE(${names.replace(/\w+/g, "$&::VARCHAR")})) FROM ${table}`,
+      "--csv",
+    ]);
+    expect(told).toMatchObject({ status: 0, stderr: "" });
+    expect(told.stdout).toMatch(table === '"iris.task"' ? /\n\d+,0\n$/ : /\n1,0\n$/);
+  }
   for (const statement of [
     "SELECT nothing FROM jobs",
     "DROP TABLE jobs",
