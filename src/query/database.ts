@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { batchesOf, cellsOf, type QueryCell, queryErrorOf, quoteName, quoteText } from "./cells.ts";
 import { QueryError } from "./errors.ts";
 import type {
   DuckDBConnection,
@@ -9,11 +10,8 @@ import type {
   DuckDBInstance,
   DuckDBPreparedStatement,
   DuckDBResult,
-  DuckDBValue,
 } from "./load-duckdb.ts";
 import { selectShape } from "./select-only.ts";
-
-export type QueryCell = string | number | bigint | boolean | null;
 
 export interface DatabaseOptions {
   /** Of the engine; the process needs about a third more. Default 1 GiB. */
@@ -242,38 +240,4 @@ export class Database {
       signal?.removeEventListener("abort", interrupt);
     }
   }
-}
-
-export function quoteText(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
-}
-
-function quoteName(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
-}
-
-async function* batchesOf(rows: QueryCell[][]): AsyncGenerator<QueryCell[][]> {
-  yield rows;
-}
-
-function cellsOf(rows: readonly (readonly DuckDBValue[])[]): QueryCell[][] {
-  return rows.map((row) => row.map(cellOf));
-}
-
-/** Integers stay exact; times, decimals and nested values are the engine's own text. */
-function cellOf(value: DuckDBValue): QueryCell {
-  if (value === null || typeof value !== "object") return value ?? null;
-  return String(value);
-}
-
-function queryErrorOf(error: unknown): QueryError {
-  const message = error instanceof Error ? error.message : String(error);
-  // Behind an empty line the engine draws the statement with a mark below it.
-  const [head = message] = message.split("\n\n");
-  const line = /^LINE (\d+):/m.exec(message)?.[1];
-  const first = line === undefined ? head : `${head} (line ${line})`;
-  if (/^INTERRUPT/i.test(message)) return new QueryError("interrupted", "the query was broken off", { cause: error });
-  if (/^Out of Memory/i.test(message))
-    return new QueryError("memory", `the query needs more memory than it may use: ${first}`, { cause: error });
-  return new QueryError("refused", first, { cause: error });
 }

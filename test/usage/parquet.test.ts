@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { SampleSpan } from "../../src/core/index.ts";
 import { Database, quoteText } from "../../src/query/index.ts";
 import { parquetSource, UsageError, usage } from "../../src/usage/index.ts";
+import { sortedIntegralSql } from "../../src/usage/sources/parquet-sql.ts";
 import { newProject } from "../cli/stint.ts";
 import type { SampleRow } from "../iris/double/rows.ts";
 import { goldenRows } from "../iris/golden/data.ts";
@@ -132,6 +133,14 @@ describe("by hand", () => {
     }
   }
 
+  async function integralsOf(path: string): Promise<ReadonlyMap<string, SampleSpan["integral"]>> {
+    const source = await parquetSource({ samples: [path], tasks: tasksOf("integrals") });
+    const how = { asOfMs: 1e13, integral: true };
+    const spans = await source.spans(await source.tree("/u/j", how), how);
+    await source.close();
+    return new Map(spans.map(({ taskId, attempt, integral }) => [`${taskId}:${attempt}`, integral]));
+  }
+
   it.each(["n", "hash(n)"])("one sample, a hole, microseconds (in the order of %s)", async (order) => {
     const name = `hand-${order.slice(0, 1)}`;
     const tasks = at(`${name}.csv`);
@@ -213,6 +222,43 @@ describe("by hand", () => {
     expect(spans.get("/u/j/1")?.memoryPeakBytes).toBe(7 * 1_048_576);
     expect((await spansOf([whole])).get("/u/j/3")).toMatchObject({ firstAtMs: 1000, lastAtMs: 2000 });
     await expect(spansOf([...files, whole])).rejects.toThrow(/whole.parquet: ts is a number, and in .*a time$/);
+  });
+
+  it("a million rows of many row groups: the row before is the row before, and any order gives the same", async () => {
+    const make = async (name: string, order: string): Promise<string> => {
+      const path = at(`${name}.parquet`);
+      const database = await Database.open();
+      await database.run(
+        `COPY (SELECT '/u/j/' || lpad((a // 3)::VARCHAR, 3, '0') AS task_id, a % 3 AS attempt_id, ` +
+          "make_timestamp(1000000000 + i * 5000000 + (i // 900) * 60000000 + (hash(a, i) % 900000)::BIGINT) AS ts, " +
+          "(hash(i, a) % 4000)::BIGINT AS cpu_millicores FROM range(600) t(a), range(2000) u(i) " +
+          `ORDER BY ${order}) TO ${quoteText(path)} (FORMAT parquet, ROW_GROUP_SIZE 10000)`,
+      );
+      database.close();
+      return path;
+    };
+    const sorted = await make("million", "a, i");
+    const database = await Database.open();
+    const rows = await database.rows(
+      sortedIntegralSql(
+        { from: `read_parquet(${quoteText(sorted)})`, us: "epoch_us(ts)", hasMemory: false },
+        [
+          { from: "/u/j/", before: "/u/j/070" },
+          { from: "/u/j/070", before: "/u/j0" },
+        ],
+        1e13,
+        18_000,
+      ),
+    );
+    database.close();
+    // In the order of the file, whatever thread has read it: 1,999 intervals each, none of which goes back.
+    expect(rows).toHaveLength(600);
+    expect(rows.every((row) => Number(row[8]) === 1999 && Number(row[9]) > 0)).toBe(true);
+    const [quick, slow] = [await integralsOf(sorted), await integralsOf(await make("shuffled", "hash(a, i)"))];
+    expect(quick.size).toBe(600);
+    expect(slow).toEqual(quick);
+    // Two jumps of a minute each.
+    expect([...quick.values()].every((integral) => integral?.holes === 2)).toBe(true);
   });
 
   it("a table of jobs tells what was asked for", async () => {

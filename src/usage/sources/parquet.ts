@@ -5,18 +5,16 @@ import {
   jobOfTask,
   jobTree,
   parentOf,
-  type SampleSpan,
-  type SpanIntegral,
   TASK_STATES,
   type TaskState,
   type TaskTimes,
   taskStateOf,
-  usualHoleMs,
 } from "../../core/index.ts";
 import { Database, QueryError } from "../../query/index.ts";
 import { UsageError, type UsageSource } from "../source.ts";
 import { CellError, numberIn, type Row, requiredNumber, requiredText, textIn } from "./cells.ts";
 import { spanOf } from "./iris-rows.ts";
+import { rangeOf } from "./iris-sql.ts";
 import {
   columnsOf,
   parquetColumns,
@@ -26,7 +24,8 @@ import {
   samplesTable,
   tableOf,
 } from "./parquet-files.ts";
-import { integralSql, type SampleTable, sortedIntegralSql, spansSql } from "./parquet-sql.ts";
+import { withIntegrals } from "./parquet-integral.ts";
+import { type SampleTable, spansSql } from "./parquet-sql.ts";
 
 export interface ParquetFiles {
   /** Files, or folders of `.parquet` files. */
@@ -67,7 +66,7 @@ export async function parquetSource(files: ParquetFiles): Promise<UsageSource> {
       tasks: async ({ root }) => tasks.filter(({ taskId }) => taskId.startsWith(`${root}/`)),
       attempts: async ({ root }) => attempts.filter(({ taskId }) => taskId.startsWith(`${root}/`)),
       async spans({ root }, { asOfMs, integral }) {
-        const rows = await asUsage(database.rows(spansSql(samples, root, asOfMs)));
+        const rows = await asUsage(database.rows(spansSql(samples, rangeOf(root), asOfMs)));
         const spans = inFile(paths.length === 1 ? (paths[0] ?? "") : "the samples", () => rows.map(spanOf));
         return integral ? asUsage(withIntegrals(database, samples, root, asOfMs, spans)) : spans;
       },
@@ -196,36 +195,6 @@ function stateIn(row: Row, at: number): TaskState {
   const known = TASK_STATES.find((state) => state === name);
   if (known === undefined) throw new CellError(`a state of Iris' (its number or name), and not ${text}`);
   return known;
-}
-
-/** Sorted files are the usual case and three times as fast; whether they are sorted the same pass shows. */
-async function withIntegrals(
-  database: Database,
-  samples: SampleTable,
-  root: string,
-  asOfMs: number,
-  spans: readonly SampleSpan[],
-): Promise<readonly SampleSpan[]> {
-  const holeMs = usualHoleMs(spans);
-  const quick = await database.rows(sortedIntegralSql(samples, root, asOfMs, holeMs));
-  const isSorted = quick.every((row) => Number(row[8]) === 1 && Number(row[9]) === 0);
-  const rows = isSorted ? quick : await database.rows(integralSql(samples, root, asOfMs, holeMs));
-  const integrals = new Map(rows.map((row) => [`${row[0]}:${row[1]}`, integralOf(row, holeMs)]));
-  return spans.map((span) => ({ ...span, integral: integrals.get(`${span.taskId}:${span.attempt}`) ?? null }));
-}
-
-/** Microseconds of millicores are 10^-6 ms of CPU. */
-function integralOf(row: Row, holeMs: number): SpanIntegral {
-  return {
-    weightedCpuMs: (numberIn(row, 2) ?? 0) / 2e6,
-    lowCpuMs: (numberIn(row, 3) ?? 0) / 1e6,
-    highCpuMs: (numberIn(row, 4) ?? 0) / 1e6,
-    counterCpuMs: null,
-    holes: numberIn(row, 5) ?? 0,
-    holesMs: Math.round((numberIn(row, 6) ?? 0) / 1000),
-    longestIntervalMs: Math.round((numberIn(row, 7) ?? 0) / 1000),
-    holeMs,
-  };
 }
 
 async function asUsage<T>(answer: Promise<T>): Promise<T> {
