@@ -2,16 +2,31 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { batchesOf, cellsOf, type QueryCell, queryErrorOf, quoteName, quoteText } from "./cells.ts";
 import { QueryError } from "./errors.ts";
-import type { DuckDBConnection, DuckDBInstance, DuckDBResult, DuckDBValue } from "./load-duckdb.ts";
-
-export type QueryCell = string | number | bigint | boolean | null;
+import type {
+  DuckDBConnection,
+  DuckDBExtractedStatements,
+  DuckDBInstance,
+  DuckDBPreparedStatement,
+  DuckDBResult,
+} from "./load-duckdb.ts";
+import { selectShape } from "./select-only.ts";
 
 export interface DatabaseOptions {
   /** Of the engine; the process needs about a third more. Default 1 GiB. */
   readonly memoryLimitBytes?: number;
   /** Default 2. */
   readonly threads?: number;
+  /** How much may lie in files of its own for a while; default: nine tenths of what the disk has left. */
+  readonly spillLimitBytes?: number;
+}
+
+export interface SelectOptions {
+  /** Breaks the query off, also between two batches; `AbortSignal.timeout` is a deadline. */
+  readonly signal?: AbortSignal;
+  /** More than that are no answer but an error. */
+  readonly maxRows?: number;
 }
 
 export interface QueryRows {
@@ -32,6 +47,7 @@ export class Database {
   readonly #instance: DuckDBInstance;
   readonly #connection: DuckDBConnection;
   readonly #spill: string;
+  #answers = 0;
 
   private constructor(
     duckdb: typeof import("./load-duckdb.ts"),
@@ -46,7 +62,8 @@ export class Database {
   }
 
   /** Throws QueryError `missing-package`. */
-  static async open({ memoryLimitBytes = 1_073_741_824, threads = 2 }: DatabaseOptions = {}): Promise<Database> {
+  static async open(options: DatabaseOptions = {}): Promise<Database> {
+    const { memoryLimitBytes = 1_073_741_824, threads = 2, spillLimitBytes } = options;
     const duckdb = await import("./load-duckdb.ts").catch((error) => {
       throw new QueryError(
         "missing-package",
@@ -66,7 +83,11 @@ export class Database {
       autoinstall_known_extensions: "false",
       autoload_known_extensions: "false",
     });
-    return new Database(duckdb, instance, await instance.connect(), spill);
+    const database = new Database(duckdb, instance, await instance.connect(), spill);
+    // As an option of the instance it is shown, and not kept to (measured with 1.5.6).
+    if (spillLimitBytes !== undefined)
+      await database.run(`SET max_temp_directory_size='${Math.floor(spillLimitBytes / 1_048_576)}MiB'`);
+    return database;
   }
 
   /** A statement of our own. Throws QueryError. */
@@ -111,34 +132,37 @@ export class Database {
     await this.run("SET lock_configuration=true");
   }
 
-  /** Somebody else's statement: one alone, that only reads. Throws QueryError. */
-  async select(sql: string, signal?: AbortSignal): Promise<QueryRows> {
-    const { StatementType } = this.#duckdb;
-    const prepared = await this.#asked(async () => {
-      const statements = await this.#connection.extractStatements(sql);
-      if (statements.count !== 1)
-        throw new QueryError("not-a-select", `one statement is expected, and there are ${statements.count}`);
-      return statements.prepare(0);
-    });
-    if (prepared.statementType !== StatementType.SELECT)
-      throw new QueryError(
-        "not-a-select",
-        `only SELECT is answered, and this is ${StatementType[prepared.statementType]}`,
-        {
-          hint: 'tables: jobs, tasks, task_attempts, "iris.task"; see docs/usage.md',
-        },
-      );
-    if (prepared.parameterCount > 0)
-      throw new QueryError("refused", "the statement has parameters, and nobody binds them");
-    return this.#streamed(() => prepared.stream(), signal);
+  /**
+   * Somebody else's statement: one alone, that only reads tables. The whole answer is there before the first row is handed out,
+   * in a table of the engine that keeps to the limits: of a stream that fails the binding tells no more than of one that has
+   * ended (measured with 1.5.6), and half an answer must not pass for one. Throws QueryError.
+   */
+  async select(sql: string, { signal, maxRows }: SelectOptions = {}): Promise<QueryRows> {
+    const { prepared, isShow } = await this.#asked(() => this.#prepareSelect(sql), signal);
+    try {
+      const columns = Array.from({ length: prepared.columnCount }, (_, at) => prepared.columnName(at));
+      if (isShow) {
+        const rows = cellsOf(await this.#asked(async () => (await prepared.run()).getRows(), signal));
+        return { columns, batches: () => batchesOf(rows) };
+      }
+      const table = `temp.main.answer_${++this.#answers}`;
+      await this.#asked(() => this.#connection.run(`CREATE TEMP TABLE ${table} AS\n${sql}`), signal);
+      const count = Number((await this.rows(`SELECT count(*) FROM ${table}`, signal))[0]?.[0]);
+      if (maxRows !== undefined && count > maxRows) {
+        await this.run(`DROP TABLE ${table}`);
+        throw new QueryError("too-many-rows", `the answer has ${count} rows, and at most ${maxRows} are shown`, {
+          hint: "say LIMIT, or add them up in the statement",
+        });
+      }
+      return { columns, batches: () => this.#batches(table, count, signal) };
+    } finally {
+      prepared.destroySync();
+    }
   }
 
   /** A statement of our own that gives rows. Throws QueryError. */
   async rows(sql: string, signal?: AbortSignal): Promise<readonly (readonly QueryCell[])[]> {
-    const { batches } = await this.#streamed(() => this.#connection.stream(sql), signal);
-    const all: (readonly QueryCell[])[] = [];
-    for await (const batch of batches()) for (const row of batch) all.push(row);
-    return all;
+    return cellsOf(await this.#asked(async () => (await this.#connection.run(sql)).getRows(), signal));
   }
 
   close(): void {
@@ -147,62 +171,73 @@ export class Database {
     rmSync(this.#spill, { recursive: true, force: true });
   }
 
-  async #streamed(start: () => Promise<DuckDBResult>, signal: AbortSignal | undefined): Promise<QueryRows> {
-    const interrupt = (): void => this.#connection.interrupt();
-    signal?.throwIfAborted();
-    signal?.addEventListener("abort", interrupt);
-    const asked = <T>(call: () => Promise<T>): Promise<T> => this.#asked(call);
-    try {
-      const result = await asked(start);
-      return {
-        columns: result.columnNames(),
-        async *batches() {
-          try {
-            for (;;) {
-              const chunk = await asked(() => result.fetchChunk());
-              if (chunk === null || chunk.rowCount === 0) return;
-              yield chunk.getRows().map((row) => row.map(cellOf));
-            }
-          } finally {
-            signal?.removeEventListener("abort", interrupt);
-          }
-        },
-      };
-    } catch (error) {
-      signal?.removeEventListener("abort", interrupt);
-      throw error;
+  /** Nothing of the statement has run when this is refused. */
+  async #prepareSelect(sql: string): Promise<{ readonly prepared: DuckDBPreparedStatement; readonly isShow: boolean }> {
+    // The engine would read up to there.
+    if (sql.includes("\0")) throw new QueryError("refused", "the statement holds a NUL character");
+    const statements = await this.#extract(sql);
+    const [serialized] = await this.rows(`SELECT json_serialize_sql(${quoteText(sql)})`);
+    const shape = selectShape(String(serialized?.[0]));
+    const prepared = await statements.prepare(0);
+    const { StatementType } = this.#duckdb;
+    if (shape === null || prepared.statementType !== StatementType.SELECT) {
+      const type = StatementType[prepared.statementType];
+      throw new QueryError(
+        "not-a-select",
+        type === "SELECT" ? "only SELECT is answered" : `only SELECT is answered, and this is ${type}`,
+        { hint: 'tables: jobs, tasks, task_attempts, "iris.task"; see docs/usage.md' },
+      );
     }
+    if (prepared.parameterCount > 0)
+      throw new QueryError("refused", "the statement has parameters, and nobody binds them");
+    return { prepared, isShow: shape.isShow };
   }
 
-  async #asked<T>(call: () => Promise<T>): Promise<T> {
+  async #extract(sql: string): Promise<DuckDBExtractedStatements> {
+    const statements = await this.#connection.extractStatements(sql).catch((error: unknown) => {
+      // What the binding says of a text without any statement.
+      if (error instanceof Error && error.message === "Error in native callback") return null;
+      throw error;
+    });
+    if (statements === null || statements.count === 0)
+      throw new QueryError("not-a-select", "one statement is expected, and there is none");
+    if (statements.count > 1)
+      throw new QueryError(
+        "not-a-select",
+        `one statement is expected, and there are ${statements.count}`,
+        /\bPIVOT\b/i.test(sql) ? { hint: "PIVOT is one where its values are named: PIVOT … ON … IN (…)" } : {},
+      );
+    return statements;
+  }
+
+  async *#batches(table: string, count: number, signal: AbortSignal | undefined): AsyncGenerator<QueryCell[][]> {
+    const result: DuckDBResult = await this.#asked(() => this.#connection.stream(`FROM ${table}`), signal);
+    let seen = 0;
+    for (;;) {
+      const chunk = await this.#asked(() => result.fetchChunk(), signal);
+      if (chunk === null || chunk.rowCount === 0) break;
+      seen += chunk.rowCount;
+      yield cellsOf(chunk.getRows());
+    }
+    if (seen !== count) throw new QueryError("interrupted", `the answer was cut short after ${seen} of ${count} rows`);
+    await this.run(`DROP TABLE ${table}`);
+  }
+
+  async #asked<T>(call: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    const interrupt = (): void => this.#connection.interrupt();
+    const interrupted = (cause?: unknown): QueryError =>
+      new QueryError("interrupted", "the query was broken off", { cause });
+    if (signal?.aborted) throw interrupted(signal.reason);
+    signal?.addEventListener("abort", interrupt);
     try {
-      return await call();
+      const answer = await call();
+      // Whether the engine was quicker, or a stream has ended early, cannot be told apart.
+      if (signal?.aborted) throw interrupted(signal.reason);
+      return answer;
     } catch (error) {
       throw error instanceof QueryError ? error : queryErrorOf(error);
+    } finally {
+      signal?.removeEventListener("abort", interrupt);
     }
   }
-}
-
-export function quoteText(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
-}
-
-function quoteName(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
-}
-
-/** Integers stay exact; times, decimals and nested values are the engine's own text. */
-function cellOf(value: DuckDBValue): QueryCell {
-  if (value === null || typeof value !== "object") return value ?? null;
-  return String(value);
-}
-
-function queryErrorOf(error: unknown): QueryError {
-  const message = error instanceof Error ? error.message : String(error);
-  // Behind an empty line the engine draws the statement with a mark below it.
-  const [first = message] = message.split("\n\n");
-  if (/^INTERRUPT/i.test(message)) return new QueryError("interrupted", "the query was broken off", { cause: error });
-  if (/^Out of Memory/i.test(message))
-    return new QueryError("memory", `the query needs more memory than it may use: ${first}`, { cause: error });
-  return new QueryError("refused", first, { cause: error });
 }

@@ -6,6 +6,7 @@ export type QueryErrorCode =
   | "refused"
   | "interrupted"
   | "memory"
+  | "too-many-rows"
   | "missing-package";
 
 export class QueryError extends Error {

@@ -1,3 +1,4 @@
 // The face of query: DuckDB in this process, loaded with the first database.
-export { Database, type QueryCell, type QueryRows, quoteText, type TableColumn } from "./database.ts";
+export { type QueryCell, quoteText } from "./cells.ts";
+export { Database, type QueryRows, type SelectOptions, type TableColumn } from "./database.ts";
 export { QueryError, type QueryErrorCode } from "./errors.ts";

@@ -1,7 +1,9 @@
 /** The only file that loads DuckDB, which is large and may be missing: import it lazily. */
 export {
   type DuckDBConnection,
+  type DuckDBExtractedStatements,
   DuckDBInstance,
+  type DuckDBPreparedStatement,
   type DuckDBResult,
   DuckDBTimestampValue,
   type DuckDBValue,

@@ -49,6 +49,16 @@ const JOBS = [
   whole("num_tasks"),
   text("name"),
   whole("res_cpu_millicores"),
+  // Never told.
+  whole("root_submitted_at_ms"),
+  whole("scheduling_deadline_epoch_ms"),
+  text("error"),
+  whole("exit_code"),
+  whole("is_reservation_holder"),
+  whole("has_reservation"),
+  text("submitting_user"),
+  text("backend_id"),
+  text("cluster"),
 ];
 
 function jobRow(job: OwnJob): QueryCell[] {
@@ -94,6 +104,19 @@ const TASKS = [
   whole("failure_count"),
   whole("preemption_count"),
   whole("current_attempt_id"),
+  // Never told.
+  whole("max_retries_failure"),
+  whole("max_retries_preemption"),
+  whole("priority_neg_depth"),
+  whole("priority_root_submitted_ms"),
+  whole("priority_insertion"),
+  whole("priority_band"),
+  text("container_id"),
+  text("current_worker_id"),
+  text("current_worker_address"),
+  text("status_message"),
+  text("backend_id"),
+  text("cluster"),
 ];
 
 function taskRow(job: OwnJob, task: OwnTask): QueryCell[] {
@@ -132,6 +155,13 @@ const ATTEMPTS = [
   whole("ran_ms"),
   whole("cpu_ms"),
   whole("memory_peak_bytes"),
+  // Never told.
+  text("attempt_uid"),
+  text("backend_id"),
+  text("pod_name"),
+  text("pod_uid"),
+  text("node_name"),
+  text("terminal_reason"),
 ];
 
 function attemptRow(task: OwnTask, attempt: OwnAttempt): QueryCell[] {
@@ -170,6 +200,9 @@ const SAMPLES: readonly TableColumn[] = [
   whole("elapsed_ms"),
   whole("cpu_ms"),
   whole("memory_bytes"),
+  // Never told.
+  { name: "accelerator_util_pct", type: "DOUBLE" },
+  whole("accelerator_mem_bytes"),
 ];
 
 async function* sampleRows(task: OwnTask, { folder, records }: OwnAttempt): AsyncGenerator<QueryCell[]> {

@@ -12,17 +12,26 @@ export interface SqlAnswer {
   close(): Promise<void>;
 }
 
-/** Over `jobs`, `tasks`, `task_attempts`, `"iris.task"`. One SELECT; no statement reaches a file. Throws UsageError. */
+/** What an answer may take: a slip such as a join without a condition should end in a line, and not with a full machine. */
+const MAX_ROWS = 1_000_000;
+const SPILL_LIMIT_BYTES = 4 * 1_073_741_824;
+
+/**
+ * Over `jobs`, `tasks`, `task_attempts`, `"iris.task"`. One SELECT; no statement reaches a file. At most `maxRows` rows (default
+ * 1,000,000), else `refused-sql`. Throws UsageError.
+ */
 export async function sqlOverJobs(
   jobs: readonly OwnJob[],
   statement: string,
-  signal?: AbortSignal,
+  { signal, maxRows = MAX_ROWS }: { readonly signal?: AbortSignal; readonly maxRows?: number } = {},
 ): Promise<SqlAnswer> {
-  const database = await asUsage(Database.open());
+  const database = await asUsage(Database.open({ spillLimitBytes: SPILL_LIMIT_BYTES }));
   try {
     for (const { name, columns, rows } of ownTables(jobs)) await asUsage(database.fill(name, columns, rows()));
     await asUsage(database.lock());
-    const { columns, batches } = await asUsage(database.select(statement, signal));
+    const { columns, batches } = await asUsage(
+      database.select(statement, { maxRows, ...(signal === undefined ? {} : { signal }) }),
+    );
     return {
       columns,
       rows: rowsIn(batches()),

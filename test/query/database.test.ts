@@ -6,7 +6,7 @@ import { DatabaseSync } from "@photostructure/sqlite";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { quoteSql } from "../../src/iris/index.ts";
-import { Database, type QueryCell, QueryError } from "../../src/query/index.ts";
+import { Database, type QueryCell, QueryError, type SelectOptions } from "../../src/query/index.ts";
 import { newProject } from "../cli/stint.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "stint-query-test-"));
@@ -37,9 +37,9 @@ afterAll(() => {
   rmSync(folder, { recursive: true });
 });
 
-async function rows(sql: string, signal?: AbortSignal): Promise<readonly (readonly QueryCell[])[]> {
+async function rows(sql: string, options: SelectOptions = {}): Promise<readonly (readonly QueryCell[])[]> {
   const all: (readonly QueryCell[])[] = [];
-  for await (const batch of (await database.select(sql, signal)).batches()) all.push(...batch);
+  for await (const batch of (await database.select(sql, options)).batches()) all.push(...batch);
   return all;
 }
 
@@ -51,7 +51,11 @@ describe("a question", () => {
     ]);
     expect(await rows("SELECT 12.340::DECIMAL(9,3), [1, 2], NULL")).toEqual([["12.340", "[1, 2]", null]]);
     expect(await rows(`SELECT count(*) FROM read_parquet('${parquet}')`)).toEqual([[10n]]);
-    expect(await rows("WITH a AS (SELECT 1 AS b) SELECT b FROM a;")).toEqual([[1]]);
+    expect(await rows("WITH a AS (SELECT 1 AS b) SELECT b FROM a; -- so")).toEqual([[1]]);
+    expect((await rows("DESCRIBE t")).map(([name]) => name)).toEqual(["text", "whole", "ts"]);
+    expect(await rows("PIVOT t ON whole IN (1) USING count(*) GROUP BY text ORDER BY ALL LIMIT 1")).toHaveLength(1);
+    const twice = await database.select("SELECT 1 AS a, 2 AS a, NULL");
+    expect(twice.columns.slice(0, 2)).toEqual(["a", "a"]);
   });
 
   it.each([
@@ -81,6 +85,23 @@ describe("a question", () => {
     ["a parameter", "SELECT $1"],
     ["a prepared statement", "PREPARE a AS SELECT 1"],
     ["a transaction", "BEGIN"],
+    ["a log of the engine's", "SELECT * FROM enable_logging('QueryLog')"],
+    ["a log into a file", `SELECT * FROM enable_logging(level='trace', storage='file', storage_path='${folder}/log')`],
+    ["a log in a subquery", "SELECT (SELECT count(*) FROM system.main.ENABLE_LOGGING())"],
+    ["a log in a description", "DESCRIBE SELECT * FROM enable_logging()"],
+    ["a line for the log", "SELECT write_log('x')"],
+    ["a text that is run", "SELECT * FROM query('SELECT * FROM enable_logging()')"],
+    ["a tree that is run", "SELECT * FROM json_execute_serialized_sql(json_serialize_sql('SELECT 1'))"],
+    ["a profile", "SELECT * FROM enable_profiling()"],
+    ["a pragma", "PRAGMA enable_profiling"],
+    ["a pragma that is rewritten", "PRAGMA table_info('t')"],
+    ["a call", "CALL pragma_version()"],
+    ["an explanation", "EXPLAIN ANALYZE SELECT 1"],
+    ["an import", `IMPORT DATABASE '${folder}'`],
+    ["the environment", "SELECT getenv('HOME')"],
+    ["more behind a NUL", "SELECT 1\0; DROP TABLE t"],
+    ["empty", ""],
+    ["a semicolon", " ; "],
     ["no SQL", "SELEC 1"],
     ["a column that is not there", "SELECT nothing FROM t"],
   ])("that is %s is refused in one line", async (_, sql) => {
@@ -95,12 +116,59 @@ describe("a question", () => {
     expect(await rows("SELECT count(*) FROM t")).toEqual([[2n]]);
   });
 
-  it("that takes too long is broken off", async () => {
-    const asked = rows(
-      "SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b",
-      AbortSignal.timeout(200),
-    );
-    await expect(asked).rejects.toMatchObject({ code: "interrupted" });
+  it.each([
+    ["while it computes", "SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b"],
+    ["while its rows are made", "SELECT md5(range::VARCHAR) FROM range(1000000000)"],
+  ])("that takes too long is broken off %s", async (_, sql) => {
+    await expect(rows(sql, { signal: AbortSignal.timeout(200) })).rejects.toMatchObject({ code: "interrupted" });
+    await expect(rows("SELECT 1", { signal: AbortSignal.abort() })).rejects.toMatchObject({ code: "interrupted" });
+    expect(await rows("SELECT 1")).toEqual([[1]]);
+  });
+
+  it("that is broken off between two batches does not pass for answered", async () => {
+    const abort = new AbortController();
+    const reading = (async () => {
+      const { batches } = await database.select("SELECT range FROM range(100000)", { signal: abort.signal });
+      for await (const batch of batches()) if (batch.length > 0) abort.abort();
+    })();
+    await expect(reading).rejects.toMatchObject({ code: "interrupted" });
+  });
+
+  // The engine's own stream would end after 4,935,680 rows without a word.
+  it("that fails on a late row gives no rows at all", async () => {
+    const late = "SELECT CASE WHEN range = 5000000 THEN error('boom') ELSE 'x' END FROM range(10000000)";
+    await expect(rows(late)).rejects.toMatchObject({ code: "refused", message: expect.stringMatching(/boom/) });
+    await expect(database.rows(late)).rejects.toMatchObject({ code: "refused" });
+    const [[count] = []] = await database.rows("SELECT count(*) FROM range(10000000)");
+    expect(count).toBe(10_000_000n);
+  });
+
+  it("with more rows than may be shown says how many there are", async () => {
+    await expect(rows("SELECT * FROM range(10)", { maxRows: 9 })).rejects.toMatchObject({
+      code: "too-many-rows",
+      message: "the answer has 10 rows, and at most 9 are shown",
+    });
+    expect(await rows("SELECT * FROM range(10)", { maxRows: 10 })).toHaveLength(10);
+  });
+
+  it("keeps its order, however many batches", async () => {
+    const all = await rows("SELECT hash(range) AS h FROM range(100000) ORDER BY h");
+    const values = all.map(([value]) => BigInt(String(value)));
+    expect(values.every((value, at) => at === 0 || (values[at - 1] ?? 0n) <= value)).toBe(true);
+    expect(values).toHaveLength(100_000);
+  });
+
+  it("with a fault names its line", async () => {
+    await expect(rows("SELECT 1,\n  nothing\nFROM t")).rejects.toThrow(/"nothing" not found.*\(line 2\)$/);
+  });
+
+  it("that would fill the disk is stopped where it should be", async () => {
+    const small = await Database.open({ memoryLimitBytes: 100 * 1_048_576, spillLimitBytes: 100 * 1_048_576 });
+    await small.lock();
+    await expect(small.select("SELECT md5(range::VARCHAR) FROM range(20000000)")).rejects.toMatchObject({
+      code: "memory",
+    });
+    small.close();
   });
 
   it("that needs more memory than there is says so", async () => {
@@ -116,6 +184,23 @@ it("stint sql answers over the project's jobs, and says one line where it cannot
   const asked = await project.stint(["sql", "SELECT task_id, state, verdict FROM task_attempts", "--csv"]);
   expect(asked).toMatchObject({ status: 0, stderr: "" });
   expect(asked.stdout).toMatch(/^task_id,state,verdict\n\/[^,]+\/one\/0,4,completed\n$/);
+  // Every column of Iris' is there, so that statements written for it are answered; what nobody tells is nothing.
+  const columns = {
+    jobs: "scheduling_deadline_epoch_ms, error, exit_code, is_reservation_holder, has_reservation, cluster",
+    tasks:
+      "max_retries_failure, priority_neg_depth, priority_insertion, priority_band, container_id, current_worker_id",
+    task_attempts: "attempt_uid, backend_id, pod_name, pod_uid, node_name, terminal_reason",
+    '"iris.task"': "disk_mb, accelerator_util_pct, accelerator_mem_bytes",
+  };
+  for (const [table, names] of Object.entries(columns)) {
+    const told = await project.stint([
+      "sql",
+      `SELECT count(*), count(COALESCE(${names.replace(/\w+/g, "$&::VARCHAR")})) FROM ${table}`,
+      "--csv",
+    ]);
+    expect(told).toMatchObject({ status: 0, stderr: "" });
+    expect(told.stdout).toMatch(table === '"iris.task"' ? /\n\d+,0\n$/ : /\n1,0\n$/);
+  }
   for (const statement of [
     "SELECT nothing FROM jobs",
     "DROP TABLE jobs",

@@ -1,10 +1,12 @@
 /** Saved samples in Parquet with a task table beside them: the published tree, and small ones by hand. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { SampleSpan } from "../../src/core/index.ts";
 import { Database, quoteText } from "../../src/query/index.ts";
 import { parquetSource, UsageError, usage } from "../../src/usage/index.ts";
+import { sortedIntegralSql } from "../../src/usage/sources/parquet-sql.ts";
 import { newProject } from "../cli/stint.ts";
 import type { SampleRow } from "../iris/double/rows.ts";
 import { goldenRows } from "../iris/golden/data.ts";
@@ -38,7 +40,6 @@ async function write(name: string, samples: readonly SampleRow[], parts: number,
     `CREATE TABLE o AS SELECT row_number() OVER (ORDER BY ${order}) - 1 AS r, * EXCLUDE (n, us), make_timestamp(us) AS ts FROM s`,
   );
   const size = Math.ceil(samples.length / parts);
-  const { mkdirSync } = await import("node:fs");
   mkdirSync(at(name));
   for (let part = 0; part < parts; part += 1)
     await database.run(
@@ -115,6 +116,31 @@ describe("by hand", () => {
     sample(2, 0, 1_002_000.75, 1000),
   ];
 
+  function tasksOf(name: string): string {
+    const path = at(`${name}-tasks.csv`);
+    writeFileSync(path, "task_id,state,started_at_ms,finished_at_ms\n/u/j/0,4,0,30000\n");
+    return path;
+  }
+
+  async function spansOf(paths: readonly string[]): Promise<ReadonlyMap<string, SampleSpan>> {
+    const source = await parquetSource({ samples: paths, tasks: tasksOf("spans") });
+    try {
+      const how = { asOfMs: 1e13, integral: true };
+      const spans = await source.spans(await source.tree("/u/j", how), how);
+      return new Map(spans.map((span) => [span.taskId, span]));
+    } finally {
+      await source.close();
+    }
+  }
+
+  async function integralsOf(path: string): Promise<ReadonlyMap<string, SampleSpan["integral"]>> {
+    const source = await parquetSource({ samples: [path], tasks: tasksOf("integrals") });
+    const how = { asOfMs: 1e13, integral: true };
+    const spans = await source.spans(await source.tree("/u/j", how), how);
+    await source.close();
+    return new Map(spans.map(({ taskId, attempt, integral }) => [`${taskId}:${attempt}`, integral]));
+  }
+
   it.each(["n", "hash(n)"])("one sample, a hole, microseconds (in the order of %s)", async (order) => {
     const name = `hand-${order.slice(0, 1)}`;
     const tasks = at(`${name}.csv`);
@@ -144,6 +170,107 @@ describe("by hand", () => {
     expect(cpu?.figures[1]?.highCpuMs).toBeNull();
   });
 
+  it.each(["n", "hash(n)", "n DESC"])(
+    "samples at one instant, and ones without a reading (in the order of %s)",
+    async (order) => {
+      const odd = [
+        sample(0, 0, 1000, 1000),
+        sample(0, 0, 2000, 9000),
+        sample(0, 0, 2000, 1000),
+        sample(0, 0, 3000, 1000),
+        sample(1, 0, 1000, 1000),
+        sample(1, 0, 2000, null),
+        sample(1, 0, 3000, 3000),
+        sample(1, 0, 4000, 3000),
+      ];
+      const name = `odd-${order.replace(/\W/g, "")}`;
+      const spans = await spansOf([await write(name, odd, 2, order)]);
+      // In order of their readings: 1 s at 1000, then 1 s from 9000 down to 1000.
+      expect(spans.get("/u/j/0")?.integral).toMatchObject({ weightedCpuMs: 6000, lowCpuMs: 2000, highCpuMs: 10_000 });
+      // The second without its end's reading is left out of all three; the third counts with the one that is there.
+      expect(spans.get("/u/j/1")?.integral).toMatchObject({ weightedCpuMs: 6000, lowCpuMs: 6000, highCpuMs: 6000 });
+    },
+  );
+
+  it("segments of several versions, in folders and files with odd names", async () => {
+    const database = await Database.open();
+    const segment = async (path: string, task: number, ts: string, more = ""): Promise<string> => {
+      mkdirSync(dirname(at(path)), { recursive: true });
+      const plain = at("plain.parquet");
+      await database.run(
+        `COPY (SELECT '/u/j/${task}' AS task_id, 0::BIGINT AS attempt_id, ${ts} AS ts, 5::BIGINT AS cpu_millicores${more} ` +
+          `FROM range(1000, 3000, 1000) t(ms)) TO ${quoteText(plain)} (FORMAT parquet)`,
+      );
+      renameSync(plain, at(path));
+      return at(path);
+    };
+    const us = "make_timestamp(ms * 1000)";
+    await segment("run1/a.parquet", 8, us);
+    await segment("sAx1.parquet", 9, us);
+    const files = [
+      await segment("task_id=7/a.parquet", 0, us),
+      await segment("run[1]/a.parquet", 1, "make_timestamp_ns(ms * 1000000)", ", 7::BIGINT AS memory_peak_mb"),
+      await segment("s*x?.parquet", 2, `${us}::TIMESTAMPTZ`, ", 'x' AS later"),
+    ];
+    const whole = await segment("whole.parquet", 3, "ms");
+    database.close();
+    const spans = await spansOf([...files, dirname(files[0] ?? ""), files[2] ?? ""]);
+    expect([...spans.keys()].sort()).toEqual(["/u/j/0", "/u/j/1", "/u/j/2"]);
+    for (const span of spans.values())
+      expect(span).toMatchObject({ samples: 2, firstAtMs: 1000, lastAtMs: 2000, remainderUs: 0 });
+    expect(spans.get("/u/j/0")?.memoryPeakBytes).toBeNull();
+    expect(spans.get("/u/j/1")?.memoryPeakBytes).toBe(7 * 1_048_576);
+    expect((await spansOf([whole])).get("/u/j/3")).toMatchObject({ firstAtMs: 1000, lastAtMs: 2000 });
+    await expect(spansOf([...files, whole])).rejects.toThrow(/whole.parquet: ts is a number, and in .*a time$/);
+  });
+
+  it("a million rows of many row groups: the row before is the row before, and any order gives the same", async () => {
+    const make = async (name: string, order: string): Promise<string> => {
+      const path = at(`${name}.parquet`);
+      const database = await Database.open();
+      await database.run(
+        `COPY (SELECT '/u/j/' || lpad((a // 3)::VARCHAR, 3, '0') AS task_id, a % 3 AS attempt_id, ` +
+          "make_timestamp(1000000000 + i * 5000000 + (i // 900) * 60000000 + (hash(a, i) % 900000)::BIGINT) AS ts, " +
+          "(hash(i, a) % 4000)::BIGINT AS cpu_millicores FROM range(600) t(a), range(2000) u(i) " +
+          `ORDER BY ${order}) TO ${quoteText(path)} (FORMAT parquet, ROW_GROUP_SIZE 10000)`,
+      );
+      database.close();
+      return path;
+    };
+    const sorted = await make("million", "a, i");
+    const database = await Database.open();
+    const rows = await database.rows(
+      sortedIntegralSql(
+        { from: `read_parquet(${quoteText(sorted)})`, us: "epoch_us(ts)", hasMemory: false },
+        [
+          { from: "/u/j/", before: "/u/j/070" },
+          { from: "/u/j/070", before: "/u/j0" },
+        ],
+        1e13,
+        18_000,
+      ),
+    );
+    database.close();
+    // In the order of the file, whatever thread has read it: 1,999 intervals each, none of which goes back.
+    expect(rows).toHaveLength(600);
+    expect(rows.every((row) => Number(row[8]) === 1999 && Number(row[9]) > 0)).toBe(true);
+    const [quick, slow] = [await integralsOf(sorted), await integralsOf(await make("shuffled", "hash(a, i)"))];
+    expect(quick.size).toBe(600);
+    expect(slow).toEqual(quick);
+    // Two jumps of a minute each.
+    expect([...quick.values()].every((integral) => integral?.holes === 2)).toBe(true);
+  });
+
+  it("a table of jobs tells what was asked for", async () => {
+    const jobs = at("jobs.csv");
+    writeFileSync(jobs, "job_id,state,res_cpu_millicores,is_reservation_holder\n/u/j,4,2000,0\n/u/j/h,4,,1\n");
+    const source = await parquetSource({ samples: [await write("jobs", samples, 1)], tasks: tasksOf("jobs"), jobs });
+    const { leaves, holders, jobs: found } = await source.tree("/u/j", { asOfMs: 1e13 });
+    await source.close();
+    expect([leaves, holders]).toEqual([["/u/j"], ["/u/j/h"]]);
+    expect(found[0]?.requestedCpuMillicores).toBe(2000);
+  });
+
   it("files that are not what they should be", async () => {
     const good = await write("good", samples, 1);
     const tasks = at("no-end.csv");
@@ -161,7 +288,22 @@ describe("by hand", () => {
     );
     expect(await failing({ samples: [at("nothing")], tasks })).toMatch(/nothing is not there/);
     expect(await failing({ samples: [tasks], tasks })).toMatch(/no-end.csv is no Parquet file/);
-    expect(await failing({ samples: [folder], tasks })).toMatch(/holds no .parquet file/);
+    mkdirSync(at("empty"));
+    expect(await failing({ samples: [at("empty")], tasks })).toMatch(/empty holds no .parquet file/);
+    expect(await failing({ samples: [], tasks })).toMatch(/no file of samples/);
+    expect(await failing({ samples: [good], tasks: good })).toMatch(/good is a folder, and should be a table/);
+    const rows = at("rows.csv");
+    for (const [row, what] of [
+      ["/u/j/0,SUCCEDED,1,2", /rows.csv: a row should hold a state of Iris'.*, and not SUCCEDED/],
+      ["/u/j/0,4,soon,2", /rows.csv: a row should hold a number, and not soon/],
+      [",4,1,2", /rows.csv: a row should hold a task's id/],
+    ] as const) {
+      writeFileSync(rows, `task_id,state,started_at_ms,finished_at_ms\n${row}\n`);
+      expect(await failing({ samples: [good], tasks: rows })).toMatch(what);
+    }
+    const torn = at("torn.parquet");
+    writeFileSync(torn, readFileSync(join(good, "part-0.parquet")).subarray(0, -20));
+    expect(await failing({ samples: [torn], tasks: rows })).toMatch(/torn.parquet/);
     const project = newProject();
     const cli = await project.stint(["usage", "--parquet", good, "--tasks", tasks, "/u/j"]);
     expect(cli).toMatchObject({

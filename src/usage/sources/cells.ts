@@ -38,9 +38,17 @@ export function requiredUs(row: Row | undefined, at: number, what: string): bigi
   throw unusable(what);
 }
 
+/** Of a controller's answer; who reads a file says which one by `what`. */
+export class CellError extends UsageError {
+  /** What should be there. */
+  readonly what: string;
+
+  constructor(what: string) {
+    super("bad-answer", `the answer should hold ${what}: this is no Iris controller of a version that is known here`);
+    this.what = what;
+  }
+}
+
 function unusable(what: string): UsageError {
-  return new UsageError(
-    "bad-answer",
-    `the answer should hold ${what}: this is no Iris controller of a version that is known here`,
-  );
+  return new CellError(what);
 }

@@ -96,8 +96,8 @@ export function integralSql(range: TaskRange, asOfMs: number, holeMs: number, qu
     `FROM "iris.task" WHERE ${samplesOf(range, asOfMs, quote)}) ` +
     "SELECT task_id, attempt_id, " +
     "sum(d * (c + p) / 2.0) AS weighted, " +
-    `sum(CASE WHEN ${hole} THEN 0.0 WHEN c < p THEN d * c ELSE d * p END) AS low, ` +
-    `sum(CASE WHEN ${hole} THEN 0.0 WHEN c < p THEN d * p ELSE d * c END) AS high, ` +
+    `sum(CASE WHEN c IS NULL OR ${hole} THEN 0.0 WHEN c < p THEN d * c ELSE d * p END) AS low, ` +
+    `sum(CASE WHEN c IS NULL OR ${hole} THEN 0.0 WHEN c < p THEN d * p ELSE d * c END) AS high, ` +
     `CAST(sum(CASE WHEN ${hole} THEN 1 ELSE 0 END) AS BIGINT) AS holes, ` +
     `sum(CASE WHEN ${hole} THEN d ELSE 0.0 END) AS hole_sec, max(d) AS longest_sec ` +
     "FROM s WHERE d IS NOT NULL GROUP BY task_id, attempt_id"

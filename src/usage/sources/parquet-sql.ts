@@ -1,6 +1,6 @@
 /** What Parquet segments of samples are asked. Times are whole microseconds, sums of integers exact. */
 import { quoteText } from "../../query/index.ts";
-import { rangeOf } from "./iris-sql.ts";
+import type { TaskRange } from "./iris-sql.ts";
 
 export interface SampleTable {
   /** A table function. */
@@ -10,56 +10,73 @@ export interface SampleTable {
   readonly hasMemory: boolean;
 }
 
-export function spansSql(table: SampleTable, root: string, asOfMs: number): string {
+/** task, attempt, samples, first, last, mean millicores, peak MiB. */
+export function spansSql(table: SampleTable, range: TaskRange, asOfMs: number): string {
   const memory = table.hasMemory ? "max(memory_peak_mb)" : "NULL";
   return (
     `SELECT task_id, attempt_id, count(*), min(${table.us}), max(${table.us}), avg(cpu_millicores), ${memory} ` +
-    `FROM ${table.from} WHERE ${below(table, root, asOfMs)} GROUP BY task_id, attempt_id`
+    `FROM ${table.from} WHERE ${within(table, range, asOfMs)} GROUP BY task_id, attempt_id`
   );
 }
 
 /**
- * Over the intervals between samples. Files that are sorted need no sorting: `lag() OVER ()` sees the row before, and each
- * attempt counts how often its rows began anew and how often time went back. Only with one beginning each and no step back
- * the answer holds.
+ * Over the intervals between samples, for files that are sorted: `lag() OVER ()` sees the row before, and nothing is sorted. The
+ * answer holds where every attempt has as many intervals as samples less one, and none goes back: only then do its rows stand
+ * together and in order. That window runs on one thread, so each range has one of its own; of sorted files each reads its part.
  */
-export function sortedIntegralSql(table: SampleTable, root: string, asOfMs: number, holeMs: number): string {
-  // A number for each attempt, cheaper to look back at than its names. Two neighbours with the same one would be found: the
-  // second would have no beginning.
-  const rows =
-    "SELECT task_id, attempt_id, hash(task_id, attempt_id) AS k, cpu_millicores AS c, " +
-    `${table.us} AS us FROM ${table.from} WHERE ${below(table, root, asOfMs)}`;
-  return integral(
-    "SELECT task_id, attempt_id, c, us - p_us AS d, p_k IS NOT DISTINCT FROM k AS same, COALESCE(p_c, c) AS p " +
-      "FROM (SELECT task_id, attempt_id, k, c, us, lag(k) OVER () AS p_k, lag(us) OVER () AS p_us, lag(c) OVER () AS p_c " +
-      `FROM (${rows}))`,
-    holeMs,
-  );
+export function sortedIntegralSql(
+  table: SampleTable,
+  ranges: readonly TaskRange[],
+  asOfMs: number,
+  holeMs: number,
+): string {
+  return ranges
+    .map((range) => {
+      // A number for each attempt, cheaper to look back at than its names. Two neighbours with the same one would be found: the
+      // second would have an interval too many.
+      const rows =
+        "SELECT task_id, attempt_id, hash(task_id, attempt_id) AS k, cpu_millicores AS c, " +
+        `${table.us} AS us FROM ${table.from} WHERE ${within(table, range, asOfMs)}`;
+      return integral(
+        "SELECT task_id, attempt_id, c, CASE WHEN p_k = k THEN us - p_us END AS d, COALESCE(p_c, c) AS p " +
+          "FROM (SELECT task_id, attempt_id, k, c, us, lag(k) OVER () AS p_k, lag(us) OVER () AS p_us, lag(c) OVER () AS p_c " +
+          `FROM (${rows}))`,
+        holeMs,
+      );
+    })
+    .join(" UNION ALL ");
 }
 
 /** The same for files in any order: each attempt is sorted. */
-export function integralSql(table: SampleTable, root: string, asOfMs: number, holeMs: number): string {
-  const each = "OVER (PARTITION BY task_id, attempt_id ORDER BY us)";
+export function integralSql(table: SampleTable, range: TaskRange, asOfMs: number, holeMs: number): string {
+  const each = "OVER (PARTITION BY task_id, attempt_id ORDER BY us, c)";
   return integral(
-    `SELECT task_id, attempt_id, c, us - lag(us) ${each} AS d, lag(us) ${each} IS NOT NULL AS same, COALESCE(lag(c) ${each}, c) AS p ` +
-      `FROM (SELECT task_id, attempt_id, cpu_millicores AS c, ${table.us} AS us FROM ${table.from} WHERE ${below(table, root, asOfMs)})`,
+    `SELECT task_id, attempt_id, c, us - lag(us) ${each} AS d, COALESCE(lag(c) ${each}, c) AS p ` +
+      `FROM (SELECT task_id, attempt_id, cpu_millicores AS c, ${table.us} AS us FROM ${table.from} WHERE ${within(table, range, asOfMs)})`,
     holeMs,
   );
 }
 
-/** task, attempt, then in microseconds of millicores: twice the trapezoids, low, high; holes, their time, the longest; beginnings, steps back. */
+/**
+ * task, attempt, then in microseconds of millicores: twice the trapezoids, twice low, twice high; holes, their time, the
+ * longest; intervals, the least. Of the readings c and p at an interval's ends the smaller is (c + p − |c − p|) / 2, the larger
+ * (c + p + |c − p|) / 2: two sums instead of three, which cost more than the scan. `d` is null for an attempt's first row, `c`
+ * where it is not told: then none of the sums has the interval.
+ */
 function integral(intervals: string, holeMs: number): string {
   const hole = `d > ${Math.round(holeMs * 1000)}`;
   return (
-    "SELECT task_id, attempt_id, sum(d * (c + p)) FILTER (same), " +
-    `sum(d * least(c, p)) FILTER (same AND NOT ${hole}), sum(d * greatest(c, p)) FILTER (same AND NOT ${hole}), ` +
-    `count(*) FILTER (same AND ${hole}), sum(d) FILTER (same AND ${hole}), max(d) FILTER (same), ` +
-    "count(*) FILTER (NOT same), count(*) FILTER (same AND d < 0) " +
-    `FROM (${intervals}) GROUP BY task_id, attempt_id`
+    "SELECT task_id, attempt_id, ends, ends - apart - COALESCE(hole_ends - hole_apart, 0), " +
+    "ends + apart - COALESCE(hole_ends + hole_apart, 0), holes, hole_us, longest, n, least FROM (" +
+    "SELECT task_id, attempt_id, sum(d * (c + p)) AS ends, sum(d * abs(c - p)) AS apart, " +
+    `count(*) FILTER (${hole}) AS holes, sum(d) FILTER (${hole}) AS hole_us, ` +
+    `sum(d * (c + p)) FILTER (${hole}) AS hole_ends, sum(d * abs(c - p)) FILTER (${hole}) AS hole_apart, ` +
+    // Two samples at one instant are in the order of their readings, so that any order of the rows gives the same figures.
+    "max(d) AS longest, count(d) AS n, min(CASE WHEN d = 0 AND c < p THEN -1 ELSE d END) AS least " +
+    `FROM (${intervals}) GROUP BY task_id, attempt_id)`
   );
 }
 
-function below({ us }: SampleTable, root: string, asOfMs: number): string {
-  const { from, before } = rangeOf(root);
+function within({ us }: SampleTable, { from, before }: TaskRange, asOfMs: number): string {
   return `task_id >= ${quoteText(from)} AND task_id < ${quoteText(before)} AND ${us} < ${(asOfMs + 1) * 1000}`;
 }

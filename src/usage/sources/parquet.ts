@@ -5,20 +5,27 @@ import {
   jobOfTask,
   jobTree,
   parentOf,
-  type SampleSpan,
-  type SpanIntegral,
   TASK_STATES,
   type TaskState,
   type TaskTimes,
   taskStateOf,
-  usualHoleMs,
 } from "../../core/index.ts";
 import { Database, QueryError } from "../../query/index.ts";
 import { UsageError, type UsageSource } from "../source.ts";
-import { numberIn, type Row, requiredNumber, requiredText, textIn } from "./cells.ts";
+import { CellError, numberIn, type Row, requiredNumber, requiredText, textIn } from "./cells.ts";
 import { spanOf } from "./iris-rows.ts";
-import { columnsOf, sampleFiles, samplesTable, tableOf } from "./parquet-files.ts";
-import { integralSql, type SampleTable, sortedIntegralSql, spansSql } from "./parquet-sql.ts";
+import { rangeOf } from "./iris-sql.ts";
+import {
+  columnsOf,
+  parquetColumns,
+  readablePaths,
+  requireColumns,
+  sampleFiles,
+  samplesTable,
+  tableOf,
+} from "./parquet-files.ts";
+import { withIntegrals } from "./parquet-integral.ts";
+import { type SampleTable, spansSql } from "./parquet-sql.ts";
 
 export interface ParquetFiles {
   /** Files, or folders of `.parquet` files. */
@@ -27,7 +34,7 @@ export interface ParquetFiles {
   readonly tasks: string;
   /** With task_id, attempt_id, state, started_at_ms, finished_at_ms. */
   readonly attempts?: string;
-  /** With job_id, state; default: the jobs that the tasks' ids name. */
+  /** With job_id, state, and where it has them res_cpu_millicores, is_reservation_holder; default: the jobs that the tasks' ids name. */
   readonly jobs?: string;
   /** Of the engine; default 1 GiB. */
   readonly memoryLimitBytes?: number;
@@ -40,12 +47,11 @@ export async function parquetSource(files: ParquetFiles): Promise<UsageSource> {
   const database = await asUsage(Database.open(memoryLimitBytes === undefined ? {} : { memoryLimitBytes }));
   try {
     const samples = await sampleTable(database, paths);
-    const tasks = (await tableRows(database, files.tasks, TASK_COLUMNS)).map(taskOf);
+    const tasks = await table(database, files.tasks, TASK_COLUMNS, taskOf);
     const attempts =
-      files.attempts === undefined ? [] : (await tableRows(database, files.attempts, ATTEMPT_COLUMNS)).map(attemptOf);
-    const jobs =
-      files.jobs === undefined ? jobsOf(tasks) : (await tableRows(database, files.jobs, JOB_COLUMNS)).map(jobOf);
-    await asUsage(database.lock(paths));
+      files.attempts === undefined ? [] : await table(database, files.attempts, ATTEMPT_COLUMNS, attemptOf);
+    const jobs = files.jobs === undefined ? jobsOf(tasks) : await table(database, files.jobs, JOB_COLUMNS, jobOf);
+    await asUsage(database.lock(readablePaths(paths)));
     return {
       kind: "parquet",
       name: paths.length === 1 ? (paths[0] ?? "") : `${paths.length} Parquet files`,
@@ -60,7 +66,8 @@ export async function parquetSource(files: ParquetFiles): Promise<UsageSource> {
       tasks: async ({ root }) => tasks.filter(({ taskId }) => taskId.startsWith(`${root}/`)),
       attempts: async ({ root }) => attempts.filter(({ taskId }) => taskId.startsWith(`${root}/`)),
       async spans({ root }, { asOfMs, integral }) {
-        const spans = (await asUsage(database.rows(spansSql(samples, root, asOfMs)))).map(spanOf);
+        const rows = await asUsage(database.rows(spansSql(samples, rangeOf(root), asOfMs)));
+        const spans = inFile(paths.length === 1 ? (paths[0] ?? "") : "the samples", () => rows.map(spanOf));
         return integral ? asUsage(withIntegrals(database, samples, root, asOfMs, spans)) : spans;
       },
       async close() {
@@ -73,25 +80,65 @@ export async function parquetSource(files: ParquetFiles): Promise<UsageSource> {
   }
 }
 
-const TASK_COLUMNS = ["task_id", "state", "started_at_ms", "finished_at_ms"];
-const ATTEMPT_COLUMNS = ["task_id", "attempt_id", "state", "started_at_ms", "finished_at_ms"];
-const JOB_COLUMNS = ["job_id", "state"];
-
-async function sampleTable(database: Database, paths: readonly string[]): Promise<SampleTable> {
-  const from = samplesTable(paths);
-  const columns = await asUsage(
-    columnsOf(database, from, paths[0] ?? "", ["task_id", "attempt_id", "ts", "cpu_millicores"]),
-  );
-  const type = columns.get("ts") ?? "";
-  const us = /^TIMESTAMP/.test(type) ? "epoch_us(ts)" : /INT$/.test(type) ? "(ts * 1000)" : null;
-  if (us === null) throw new UsageError("file", `${paths[0]}: ts is ${type}, and should be a time or ms since 1970`);
-  return { from, us, hasMemory: columns.has("memory_peak_mb") };
+interface Columns {
+  readonly needed: readonly string[];
+  readonly optional: readonly string[];
 }
 
-async function tableRows(database: Database, path: string, columns: readonly string[]): Promise<readonly Row[]> {
-  const table = tableOf(path);
-  await asUsage(columnsOf(database, table, path, columns));
-  return asUsage(database.rows(`SELECT ${columns.join(", ")} FROM ${table}`));
+const TASK_COLUMNS: Columns = { needed: ["task_id", "state", "started_at_ms", "finished_at_ms"], optional: [] };
+const ATTEMPT_COLUMNS: Columns = {
+  needed: ["task_id", "attempt_id", "state", "started_at_ms", "finished_at_ms"],
+  optional: [],
+};
+const JOB_COLUMNS: Columns = {
+  needed: ["job_id", "state"],
+  optional: ["is_reservation_holder", "res_cpu_millicores"],
+};
+const SAMPLE_COLUMNS = ["task_id", "attempt_id", "ts", "cpu_millicores"];
+
+/** All files must tell what is needed, and the time in one way: the engine would take the first file's word for all. */
+async function sampleTable(database: Database, paths: readonly string[]): Promise<SampleTable> {
+  const all = await asUsage(parquetColumns(database, paths));
+  for (const [at, columns] of all.entries()) requireColumns(paths[at] ?? "", columns, SAMPLE_COLUMNS);
+  const kinds = all.map((columns, at) => timeKind(paths[at] ?? "", columns.get("ts") ?? ""));
+  const other = kinds.findIndex((kind) => kind !== kinds[0]);
+  if (other >= 0)
+    throw new UsageError("file", `${paths[other]}: ts is ${kinds[other]}, and in ${paths[0]} it is ${kinds[0]}`);
+  const withPeak = all.filter((columns) => columns.has("memory_peak_mb")).length;
+  return {
+    from: samplesTable(paths, withPeak > 0 && withPeak < paths.length),
+    us: kinds[0] === "a time" ? "epoch_us(ts)" : "(ts * 1000)",
+    hasMemory: withPeak > 0,
+  };
+}
+
+function timeKind(path: string, type: string): "a time" | "a number" {
+  if (/^TIMESTAMP/.test(type)) return "a time";
+  if (/INT$|^INTEGER$/.test(type)) return "a number";
+  throw new UsageError("file", `${path}: ts is ${type}, and should be a time or whole ms since 1970`);
+}
+
+async function table<T>(
+  database: Database,
+  path: string,
+  { needed, optional }: Columns,
+  read: (row: Row) => T,
+): Promise<readonly T[]> {
+  const from = tableOf(path);
+  const columns = await asUsage(columnsOf(database, from, path, needed));
+  const asked = [...needed, ...optional.map((name) => (columns.has(name) ? name : "NULL"))];
+  const rows = await asUsage(database.rows(`SELECT ${asked.join(", ")} FROM ${from}`));
+  return inFile(path, () => rows.map(read));
+}
+
+function inFile<T>(path: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof CellError)
+      throw new UsageError("file", `${path}: a row should hold ${error.what}`, { cause: error });
+    throw error;
+  }
 }
 
 function taskOf(row: Row): TaskTimes {
@@ -109,17 +156,19 @@ function attemptOf(row: Row): AttemptTimes {
 }
 
 function jobOf(row: Row): JobNode {
-  return jobNode(requiredText(row, 0, "a job's id"), stateIn(row, 1));
+  const [holder, requestedCpuMillicores] = [textIn(row, 2), numberIn(row, 3)];
+  const node = jobNode(requiredText(row, 0, "a job's id"), stateIn(row, 1), requestedCpuMillicores);
+  return holder === null ? node : { ...node, isReservationHolder: /^(1|true)$/i.test(holder) };
 }
 
-function jobNode(jobId: string, state: TaskState): JobNode {
+function jobNode(jobId: string, state: TaskState, requestedCpuMillicores: number | null): JobNode {
   return {
     jobId,
     parentJobId: parentOf(jobId),
     state,
     user: jobId.split("/")[1] ?? null,
     isReservationHolder: jobId.endsWith("/:reservation:"),
-    requestedCpuMillicores: null,
+    requestedCpuMillicores,
   };
 }
 
@@ -130,49 +179,22 @@ function jobsOf(tasks: readonly TaskTimes[]): readonly JobNode[] {
   for (const id of [...states.keys()])
     for (let parent = parentOf(id); parent !== null; parent = parentOf(parent))
       if (!states.has(parent)) states.set(parent, "unspecified");
-  return [...states].map(([jobId, state]) => jobNode(jobId, state));
+  return [...states].map(([jobId, state]) => jobNode(jobId, state, null));
 }
 
 function timesIn(row: Row, at: number): { startedAtMs: number | null; finishedAtMs: number | null } {
   return { startedAtMs: numberIn(row, at), finishedAtMs: numberIn(row, at + 1) };
 }
 
-/** Iris' number, or its name with or without what stands before it on the wire. */
+/** Iris' number, or its name with or without what stands before it on the wire. A misspelt one would be left out of ledger A. */
 function stateIn(row: Row, at: number): TaskState {
   const text = textIn(row, at) ?? "";
+  if (text === "") return "unspecified";
   if (/^\d+$/.test(text)) return taskStateOf(Number(text));
   const name = text.toLowerCase().replace(/^(task|job)_state_/, "");
-  return TASK_STATES.find((state) => state === name) ?? "unspecified";
-}
-
-/** Sorted files are the usual case and three times as fast; whether they are sorted the same pass shows. */
-async function withIntegrals(
-  database: Database,
-  samples: SampleTable,
-  root: string,
-  asOfMs: number,
-  spans: readonly SampleSpan[],
-): Promise<readonly SampleSpan[]> {
-  const holeMs = usualHoleMs(spans);
-  const quick = await database.rows(sortedIntegralSql(samples, root, asOfMs, holeMs));
-  const isSorted = quick.every((row) => Number(row[8]) === 1 && Number(row[9]) === 0);
-  const rows = isSorted ? quick : await database.rows(integralSql(samples, root, asOfMs, holeMs));
-  const integrals = new Map(rows.map((row) => [`${row[0]}:${row[1]}`, integralOf(row, holeMs)]));
-  return spans.map((span) => ({ ...span, integral: integrals.get(`${span.taskId}:${span.attempt}`) ?? null }));
-}
-
-/** Microseconds of millicores are 10^-6 ms of CPU. */
-function integralOf(row: Row, holeMs: number): SpanIntegral {
-  return {
-    weightedCpuMs: (numberIn(row, 2) ?? 0) / 2e6,
-    lowCpuMs: (numberIn(row, 3) ?? 0) / 1e6,
-    highCpuMs: (numberIn(row, 4) ?? 0) / 1e6,
-    counterCpuMs: null,
-    holes: numberIn(row, 5) ?? 0,
-    holesMs: Math.round((numberIn(row, 6) ?? 0) / 1000),
-    longestIntervalMs: Math.round((numberIn(row, 7) ?? 0) / 1000),
-    holeMs,
-  };
+  const known = TASK_STATES.find((state) => state === name);
+  if (known === undefined) throw new CellError(`a state of Iris' (its number or name), and not ${text}`);
+  return known;
 }
 
 async function asUsage<T>(answer: Promise<T>): Promise<T> {
