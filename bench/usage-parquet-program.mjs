@@ -76,6 +76,11 @@ function segments() {
 }
 
 async function open(memory) {
-  const instance = await DuckDBInstance.create(":memory:", { threads: "2", memory_limit: memory });
+  // What does not fit lies beside the data, and not in the folder that the bench was started in.
+  const instance = await DuckDBInstance.create(":memory:", {
+    threads: "2",
+    memory_limit: memory,
+    temp_directory: join(folder, "spill"),
+  });
   return instance.connect();
 }

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { batchesOf, cellsOf, type QueryCell, queryErrorOf, quoteName, quoteText } from "./cells.ts";
 import { QueryError } from "./errors.ts";
 import type {
+  DuckDBAppender,
   DuckDBConnection,
   DuckDBExtractedStatements,
   DuckDBInstance,
@@ -104,27 +105,22 @@ export class Database {
     await this.run(
       `CREATE TABLE ${quoteName(table)} (${columns.map(({ name, type }) => `${quoteName(name)} ${type}`).join(", ")})`,
     );
-    const appender = await this.#connection.createAppender(table);
-    for await (const row of rows) {
-      for (const [at, { type }] of columns.entries()) {
-        const cell = row[at] ?? null;
-        if (cell === null) appender.appendNull();
-        else if (type === "VARCHAR") appender.appendVarchar(String(cell));
-        else if (type === "DOUBLE") appender.appendDouble(Number(cell));
-        else if (type === "INTEGER") appender.appendInteger(Number(cell));
-        else if (type === "BIGINT") appender.appendBigInt(BigInt(cell));
-        else appender.appendTimestamp(new this.#duckdb.DuckDBTimestampValue(BigInt(cell) * 1000n));
+    await this.#asked(async () => {
+      const appender = await this.#connection.createAppender(table);
+      for await (const row of rows) {
+        for (const [at, { type }] of columns.entries()) this.#append(appender, type, row[at] ?? null);
+        appender.endRow();
       }
-      appender.endRow();
-    }
-    appender.flushSync();
-    appender.closeSync();
+      appender.flushSync();
+      appender.closeSync();
+    });
   }
 
   /**
    * From here on no statement reaches a file, the network or a setting, but for reading these very files. (Measured with DuckDB
    * 1.5.6: an allowed file could be overwritten by COPY, and so could all files of an allowed folder; therefore folders are
-   * never allowed, and `select` lets nothing through but SELECT.)
+   * never allowed, and `select` lets nothing through but SELECT that reads tables. Allowed is what the statement says: a
+   * pattern that stands for an allowed file must be allowed as well.)
    */
   async lock(readable: readonly string[] = []): Promise<void> {
     if (readable.length > 0) await this.run(`SET allowed_paths=[${readable.map(quoteText).join(", ")}]`);
@@ -221,6 +217,15 @@ export class Database {
     }
     if (seen !== count) throw new QueryError("interrupted", `the answer was cut short after ${seen} of ${count} rows`);
     await this.run(`DROP TABLE ${table}`);
+  }
+
+  #append(appender: DuckDBAppender, type: ColumnType, cell: QueryCell): void {
+    if (cell === null) appender.appendNull();
+    else if (type === "VARCHAR") appender.appendVarchar(String(cell));
+    else if (type === "DOUBLE") appender.appendDouble(Number(cell));
+    else if (type === "INTEGER") appender.appendInteger(Number(cell));
+    else if (type === "BIGINT") appender.appendBigInt(BigInt(cell));
+    else appender.appendTimestamp(new this.#duckdb.DuckDBTimestampValue(BigInt(cell) * 1000n));
   }
 
   async #asked<T>(call: () => Promise<T>, signal?: AbortSignal): Promise<T> {

@@ -1,5 +1,6 @@
 /** The only file that loads DuckDB, which is large and may be missing: import it lazily. */
 export {
+  type DuckDBAppender,
   type DuckDBConnection,
   type DuckDBExtractedStatements,
   DuckDBInstance,

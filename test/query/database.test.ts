@@ -1,7 +1,8 @@
 /** DuckDB behind its door: what a statement of somebody else's may do, and what it may not. */
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { DatabaseSync } from "@photostructure/sqlite";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -213,6 +214,30 @@ it("stint sql answers over the project's jobs, and says one line where it cannot
     expect(refused.stderr).toMatch(/^stint: \S.*\n/);
   }
   expect(existsSync(join(project.folder, "x.csv"))).toBe(false);
+});
+
+it("stint sql that is broken off takes its files along", async () => {
+  const project = newProject();
+  await project.stint(["run", "--scheduler", "local", "--name", "one", "--", "true"]);
+  const folderOf = join(folder, "tmp");
+  mkdirSync(folderOf);
+  const endless = "SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b";
+  const { child, ended } = project.start(["sql", endless], { env: { TMPDIR: folderOf } });
+  for (let tries = 0; readdirSync(folderOf).length === 0 && tries < 600; tries += 1) await sleep(100);
+  expect(readdirSync(folderOf)).toHaveLength(1);
+  child.kill("SIGINT");
+  expect(await ended).toMatchObject({ status: 130, stdout: "" });
+  expect(readdirSync(folderOf)).toEqual([]);
+});
+
+it("stint sql with more rows than anybody reads says so", async () => {
+  const project = newProject();
+  await project.stint(["run", "--scheduler", "local", "--name", "one", "--", "true"]);
+  expect(await project.stint(["sql", "SELECT * FROM range(2000000)", "--csv"])).toMatchObject({
+    status: 2,
+    stdout: "",
+    stderr: expect.stringMatching(/^stint: the answer has 2000000 rows, and at most 1000000 are shown\n.*LIMIT/),
+  });
 });
 
 it("a name as a literal for the controller comes out of SQLite as it went in", () => {

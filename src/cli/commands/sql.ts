@@ -19,7 +19,7 @@ export const command: CliCommand = {
   details: [
     'Tables, with the columns of Iris: jobs, tasks, task_attempts, "iris.task" (the samples). The statement is DuckDB\'s; it reaches no file.',
     'With --controller a statement that names a namespace such as "iris.task" goes to the statistics, everything else to the controller\'s own database.',
-    "- reads the statement from standard input. Exit status: 0, 2 when the statement cannot be answered, 4 not reachable.",
+    "- reads the statement from standard input. Exit status: 0, 2 when the statement cannot be answered, 4 not reachable, 130 broken off.",
   ],
   options: [
     {
@@ -47,8 +47,12 @@ export const command: CliCommand = {
     const parsed = readArgs(command, args);
     const statement = statementIn(parsed);
     let answer: SqlAnswer | null = null;
+    // The engine's files of a while are taken away before we go.
+    const brokenOff = new AbortController();
+    const stop = (): void => brokenOff.abort();
+    if (!parsed.given.has("controller")) for (const name of ["SIGINT", "SIGTERM"]) process.once(name, stop);
     try {
-      answer = await ask(parsed, statement);
+      answer = await ask(parsed, statement, brokenOff.signal);
       const { columns } = answer;
       const rows: (readonly Cell[])[] = [];
       // A table is as wide as its widest cell: all of it must be there first.
@@ -71,14 +75,16 @@ export const command: CliCommand = {
         );
       return 0;
     } catch (error) {
+      if (brokenOff.signal.aborted) return 130;
       throw usageFailure(error);
     } finally {
+      for (const name of ["SIGINT", "SIGTERM"]) process.off(name, stop);
       await answer?.close();
     }
   },
 };
 
-async function ask({ given }: ParsedFlags, statement: string): Promise<SqlAnswer> {
+async function ask({ given }: ParsedFlags, statement: string, signal: AbortSignal): Promise<SqlAnswer> {
   const url = flagText(given, "controller");
   const to = flagText(given, "to") ?? "auto";
   if (to !== "auto" && to !== "controller" && to !== "stats")
@@ -89,7 +95,7 @@ async function ask({ given }: ParsedFlags, statement: string): Promise<SqlAnswer
   const jobs = [];
   for (const place of await findJobs(project.folder, project.stintFolder))
     if (place.ancestors.length === 0) jobs.push(...(await readOwnJobs(project.folder, place)));
-  return sqlOverJobs(jobs, statement);
+  return sqlOverJobs(jobs, statement, { signal });
 }
 
 function statementIn({ positionals }: ParsedFlags): string {
