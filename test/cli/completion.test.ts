@@ -57,7 +57,7 @@ function bash(...words: readonly string[]): readonly string[] {
 
 test("bash: commands, options, values, job names and files", async () => {
   await prepare("bash");
-  expect(bash("s")).toEqual(["submit", "status"]);
+  expect(bash("s")).toEqual(["submit", "status", "sql"]);
   expect(bash("")).toEqual(expect.arrayContaining(["run", "doctor", "completion", "--version"]));
   const flags = new Set(bash("submit", "--"));
   for (const { flags: all } of settingFlags)
