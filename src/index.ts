@@ -112,6 +112,7 @@ export {
   ownUsage,
   type ParquetFiles,
   parquetSource,
+  readAllJobs,
   readOwnJobs,
   type SourceKind,
   type SqlAnswer,

@@ -1,10 +1,10 @@
 /** CPU time by each way of integrating the samples, with the bounds within which the true one lies. */
 import type { CpuFigure, CpuFigures } from "../core/index.ts";
-import { count, fixed, thousands } from "./usage-words.ts";
+import { count, thousands } from "./usage-words.ts";
 
 /** `237,987.9 s`. */
 export function secondsText(seconds: number): string {
-  const [whole = "", fraction] = fixed(seconds, 1).split(".");
+  const [whole = "", fraction] = seconds.toFixed(1).split(".");
   return `${thousands(BigInt(whole))}.${fraction} s`;
 }
 
@@ -25,7 +25,7 @@ export function cpuLines(cpu: CpuFigures): readonly string[] {
     ...(holes === 0
       ? []
       : [
-          `${count(holes, "hole")} of more than ${fixed(holeMs / 1000, 1)} s between two samples, ${fixed(holesMs / 1000, 1)} s together, the longest ${fixed(longestIntervalMs / 1000, 1)} s`,
+          `${count(holes, "hole")} of more than ${(holeMs / 1000).toFixed(1)} s between two samples, ${(holesMs / 1000).toFixed(1)} s together, the longest ${(longestIntervalMs / 1000).toFixed(1)} s`,
         ]),
     ...(partlySampled === 0
       ? []

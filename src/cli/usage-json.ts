@@ -1,6 +1,7 @@
 /** Usage for programs: one value with the seed's keys in it, or a list as comma-separated values. */
 import type { Term } from "../core/index.ts";
 import type { OwnUsage, UsageReport } from "../usage/index.ts";
+import { exactNumber } from "./json.ts";
 import { csv } from "./terminal.ts";
 import { termsOf } from "./usage-words.ts";
 
@@ -17,13 +18,13 @@ export function usageJson(report: UsageReport, own: OwnUsage | null): Readonly<R
     jobs: { all: tree.jobs.length, leaves: tree.leaves.length, holders: tree.holders.length, cutOff: tree.cutOff },
     tasks: {
       leaf_tasks: ledgers.tasks.tasks,
-      cpu_wall_ms: whole(ledgers.tasks.wallMs),
+      cpu_wall_ms: exactNumber(ledgers.tasks.wallMs),
       attempts: ledgers.tasks.attempts,
-      attemptsWallMs: whole(ledgers.tasks.attemptsWallMs),
+      attemptsWallMs: exactNumber(ledgers.tasks.attemptsWallMs),
     },
     samples: {
       leaf_tasks: ledgers.samples.tasks,
-      approx_cpu_wall_ms: whole(ledgers.samples.wallMs),
+      approx_cpu_wall_ms: exactNumber(ledgers.samples.wallMs),
       integrated_cpu_seconds: Math.round(ledgers.samples.cpuSec * 10) / 10,
       cpuSec: ledgers.samples.cpuSec,
       attempts: ledgers.samples.attempts,
@@ -33,26 +34,26 @@ export function usageJson(report: UsageReport, own: OwnUsage | null): Readonly<R
       attemptsWithoutSamples: ledgers.samples.noSamples,
     },
     explanation: {
-      differenceMs: whole(explanation.differenceMs),
+      differenceMs: exactNumber(explanation.differenceMs),
       causes: explanation.causes.map(termJson),
-      residualMs: whole(explanation.residualMs),
+      residualMs: exactNumber(explanation.residualMs),
       missing: explanation.missing.map(termJson),
-      unexplainedMs: whole(explanation.unexplainedMs),
+      unexplainedMs: exactNumber(explanation.unexplainedMs),
     },
     cpu: report.cpu,
-    slack: { ...ledgers.slack, trueMs: whole(ledgers.slack.trueMs) },
+    slack: { ...ledgers.slack, trueMs: exactNumber(ledgers.slack.trueMs) },
     clockOffsets: ledgers.clockOffsets,
     leftOut: Object.fromEntries(
       Object.entries(ledgers.leftOut).map(([kind, { tasksMs, samplesMs, ...counts }]) => [
         kind,
-        { ...counts, tasksMs: whole(tasksMs), samplesMs: whole(samplesMs) },
+        { ...counts, tasksMs: exactNumber(tasksMs), samplesMs: exactNumber(samplesMs) },
       ]),
     ),
     by: report.by,
     groups: groups.map((group) => ({
       ...group,
-      samplesWallMs: whole(group.samplesWallMs),
-      tasksWallMs: whole(group.tasksWallMs),
+      samplesWallMs: exactNumber(group.samplesWallMs),
+      tasksWallMs: exactNumber(group.tasksWallMs),
     })),
   };
 }
@@ -85,11 +86,5 @@ export function traceCsv({ ledgers }: UsageReport): string {
 }
 
 function termJson({ id, ms, from }: Term) {
-  return { id, ms: whole(ms), records: from.length, from };
-}
-
-/** A number where it is exact, else its digits as text. */
-function whole(value: bigint): number | string {
-  const number = Number(value);
-  return Number.isSafeInteger(number) ? number : String(value);
+  return { id, ms: exactNumber(ms), records: from.length, from };
 }

@@ -3,7 +3,7 @@ import type { UsageGroup } from "../core/index.ts";
 import type { UsageReport } from "../usage/index.ts";
 import { table } from "./terminal.ts";
 import { cpuLines } from "./usage-cpu-view.ts";
-import { explanationLines, fixed, hoursText, thousands } from "./usage-words.ts";
+import { explanationLines, hoursText, thousands } from "./usage-words.ts";
 
 export function seedLines(report: UsageReport): readonly string[] {
   const { tasks, samples } = report.ledgers;
@@ -15,7 +15,7 @@ export function seedLines(report: UsageReport): readonly string[] {
     "=== B) iris.task stats (sample-interval approximation) ===",
     `  leaf tasks       : ${samples.tasks}`,
     `  approx wall_ms   : ${thousands(samples.wallMs).padStart(15)}  (${hoursText(samples.wallMs)})`,
-    `  integrated cpu_s : ${fixed(samples.cpuSec, 1)}  (true CPU consumed)`,
+    `  integrated cpu_s : ${samples.cpuSec.toFixed(1)}  (true CPU consumed)`,
     ...(report.cpu === null ? [] : cpuLines(report.cpu).map((line) => `  ${line}`)),
     "",
     ...groupLines(report),
@@ -47,7 +47,7 @@ function numbers({ attempts, samplesWallMs, cpuSec, meanCores }: UsageGroup): st
     thousands(attempts).padStart("attempts".length),
     thousands(roundedSec(samplesWallMs)).padStart(9),
     thousands(Math.round(cpuSec)).padStart(9),
-    (meanCores === null ? "-" : fixed(meanCores, 2)).padStart("mean cores".length),
+    (meanCores === null ? "-" : meanCores.toFixed(2)).padStart("mean cores".length),
   ];
 }
 

@@ -10,6 +10,7 @@ import {
   type UsageSource,
 } from "../usage/index.ts";
 import { type CliCommand, oneTarget } from "./command.ts";
+import { readChoice } from "./words.ts";
 
 export interface OpenedSource {
   readonly source: UsageSource;
@@ -29,7 +30,7 @@ export async function openUsageSource(command: CliCommand, parsed: ParsedFlags):
     if (second === undefined) throw usage(`which job of ${first}? stint usage URL /user/job`);
     if (extra !== undefined) throw usage(`one job at a time: unexpected "${extra}"`);
     const job = rootId(second);
-    const stats = statsWay(flagText(given, "stats"));
+    const stats = readChoice(given, "stats", ["auto", "proxy", "direct"]) ?? "auto";
     return { source: openIrisSource({ url: first, stats, environment: process.env }), job, own: null };
   }
   if (samples.length > 0) {
@@ -60,12 +61,6 @@ function rootId(text: string): string {
   const id = text.replace(/\/+$/, "");
   if (/^(\/[^/]+){2,}$/.test(id)) return id;
   throw usage(`${text}: a job is named by its whole id here, such as /ann/sim`);
-}
-
-function statsWay(text: string | null): "auto" | "proxy" | "direct" {
-  if (text === null || text === "auto") return "auto";
-  if (text === "proxy" || text === "direct") return text;
-  throw usage(`--stats ${text}: expected auto, proxy or direct`);
 }
 
 function usage(message: string): StintError {

@@ -14,11 +14,6 @@ export function hoursText(ms: bigint): string {
   return `${seconds / 3600n}h${two((seconds / 60n) % 60n)}m${two(seconds % 60n)}s`;
 }
 
-/** Rounded to `digits`, halves away from zero. */
-export function fixed(value: number, digits: number): string {
-  return value.toFixed(digits);
-}
-
 export const CAUSE_WORDS: Readonly<Record<CauseId, string>> = {
   "before-first": "before the first attempt began",
   between: "gaps between attempts",
@@ -75,7 +70,7 @@ export function field(name: string, value: string): string {
   return `${name.padEnd(13)} ${value}`;
 }
 
-/** The terms that are there, largest first, as one could say them in a sentence. */
+/** The terms that records stand behind, in the order in which they are shown. */
 export function termsOf({ causes, missing }: Explanation): readonly Term[] {
   return [...causes, ...missing].filter(({ from }) => from.length > 0);
 }
@@ -99,7 +94,7 @@ function noneLines(causes: readonly Term[]): readonly string[] {
 
 function slackLines({ intervalMs, estimateMs, trueMs }: Ledgers["slack"]): readonly string[] {
   if (intervalMs === null || estimateMs === null) return [];
-  const seconds = (ms: number): string => fixed(ms / 1000, 1);
+  const seconds = (ms: number): string => (ms / 1000).toFixed(1);
   const attempts = Math.round(estimateMs / intervalMs);
   return [
     `  sampling slack: ${seconds(intervalMs)} s x ${count(attempts, "attempt")} = ${seconds(estimateMs)} s by the seed's estimate; truly ${seconds(Number(trueMs))} s`,

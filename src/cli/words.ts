@@ -3,6 +3,7 @@
 import type { AttemptRow, ChainStatus } from "../chain/index.ts";
 import { StintError } from "../chain/index.ts";
 import { formatDuration, formatProgress, type Progress, parseDuration } from "../core/index.ts";
+import { type FlagValues, flagText } from "../spec/index.ts";
 import type { Colour, Terminal } from "./terminal.ts";
 
 /** Whole seconds from ten seconds on, tenths below. Empty for null. */
@@ -110,6 +111,16 @@ export function readDuration(flag: string, text: string): number {
 export function readNumber(flag: string, text: string): number {
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
   throw new StintError("usage", `${flag} needs a number, such as ${flag} 3; found "${text}"`);
+}
+
+/** One of these words, given to `--key`; null: it was not given. Throws StintError `usage`. */
+export function readChoice<T extends string>(given: FlagValues, key: string, allowed: readonly T[]): T | null {
+  const text = flagText(given, key);
+  if (text === null) return null;
+  const found = allowed.find((each) => each === text);
+  if (found !== undefined) return found;
+  const words = `${allowed.slice(0, -1).join(", ")} or ${allowed.at(-1)}`;
+  throw new StintError("usage", `--${key} ${text}: expected ${words}`);
 }
 
 const ISO = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:?\d\d)?)?$/;

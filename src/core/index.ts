@@ -30,7 +30,7 @@ export type {
   Timing,
   UntilFirstRun,
 } from "./job-spec.ts";
-export { isAtOrBelow, type JobTree, jobOfTask, jobTree, parentOf } from "./leaves.ts";
+export { type JobTree, jobOfTask, jobTree, parentOf } from "./leaves.ts";
 export { countedJobs, type LedgerOptions, type Ledgers, ledgersOf, type UsageRows } from "./ledgers.ts";
 export { autoMarginMs, NO_SAVES, reserveMs, type Saves, type Saving, savesText } from "./margin.ts";
 export { formatProgress, type Progress, progressOf, progressValue, type Reading } from "./progress.ts";

@@ -1,6 +1,7 @@
 /** Ledger A (tasks) and ledger B (samples) of a job tree, and all that lies between them (design §6). */
 import { compareText } from "./compare-text.ts";
 import { type JobTree, jobOfTask } from "./leaves.ts";
+import { spanMs, usualIntervalMs } from "./sample-span.ts";
 import { isTerminal } from "./task-state.ts";
 import { taskTimeline } from "./task-timeline.ts";
 import type { AttemptTimes, SampleSpan, TaskTimes } from "./usage-rows.ts";
@@ -154,15 +155,12 @@ function spanSec(span: SampleSpan): number {
   return (spanMs(span) * 1000 + span.remainderUs) / 1_000_000;
 }
 
-function spanMs({ firstAtMs, lastAtMs }: SampleSpan): number {
-  return lastAtMs - firstAtMs;
-}
-
 function withTimes({ startedAtMs, finishedAtMs }: TaskTimes): { startedAtMs: number; finishedAtMs: number } {
   return { startedAtMs: startedAtMs ?? 0, finishedAtMs: finishedAtMs ?? 0 };
 }
 
-function spanOfTask(task: TaskTimes): number {
+/** Of one that counts in ledger A. */
+export function spanOfTask(task: TaskTimes): number {
   const { startedAtMs, finishedAtMs } = withTimes(task);
   return finishedAtMs - startedAtMs;
 }
@@ -173,7 +171,7 @@ function attemptSpan({ startedAtMs, finishedAtMs }: AttemptTimes): number[] {
     : [finishedAtMs - startedAtMs];
 }
 
-function sumMs(values: readonly number[]): bigint {
+export function sumMs(values: readonly number[]): bigint {
   return values.reduce((sum, ms) => sum + BigInt(ms), 0n);
 }
 
@@ -217,8 +215,7 @@ function unsampled(
 }
 
 function slackOf(spans: readonly SampleSpan[], { causes }: Explanation): SamplingSlack {
-  const intervals = spans.reduce((sum, { samples }) => sum + samples - 1, 0);
-  const intervalMs = intervals === 0 ? null : spans.reduce((sum, span) => sum + spanMs(span), 0) / intervals;
+  const intervalMs = usualIntervalMs(spans);
   const missed = causes.filter(({ id }) => ["lead-in", "tail", "one-sample", "no-samples"].includes(id));
   return {
     intervalMs,

@@ -92,9 +92,20 @@ export class IntegralBuilder {
   }
 }
 
-/** Three times the mean interval between two samples, over all attempts; 0: no attempt has two. */
-export function usualHoleMs(spans: readonly Pick<SampleSpan, "samples" | "firstAtMs" | "lastAtMs">[]): number {
+type Extent = Pick<SampleSpan, "samples" | "firstAtMs" | "lastAtMs">;
+
+/** From the first to the last sample, in whole ms. */
+export function spanMs({ firstAtMs, lastAtMs }: Pick<Extent, "firstAtMs" | "lastAtMs">): number {
+  return lastAtMs - firstAtMs;
+}
+
+/** Mean interval between two samples, over all attempts, in ms; null: no attempt has two. */
+export function usualIntervalMs(spans: readonly Extent[]): number | null {
   const intervals = spans.reduce((sum, { samples }) => sum + samples - 1, 0);
-  const spannedMs = spans.reduce((sum, { firstAtMs, lastAtMs }) => sum + lastAtMs - firstAtMs, 0);
-  return intervals === 0 ? 0 : (3 * spannedMs) / intervals;
+  return intervals === 0 ? null : spans.reduce((sum, span) => sum + spanMs(span), 0) / intervals;
+}
+
+/** An interval longer than this is a hole: three usual ones. 0: no attempt has two samples. */
+export function usualHoleMs(spans: readonly Extent[]): number {
+  return 3 * (usualIntervalMs(spans) ?? 0);
 }

@@ -1,7 +1,8 @@
 /** Both ledgers cut by leaf job or by user. */
 import { compareText } from "./compare-text.ts";
 import { jobOfTask } from "./leaves.ts";
-import { countedJobs, cpuSecOf, type LedgerOptions, type UsageRows, whyNotInA } from "./ledgers.ts";
+import { countedJobs, cpuSecOf, type LedgerOptions, spanOfTask, sumMs, type UsageRows, whyNotInA } from "./ledgers.ts";
+import { spanMs } from "./sample-span.ts";
 import type { TaskState } from "./task-state.ts";
 import type { SampleSpan, TaskTimes } from "./usage-rows.ts";
 
@@ -51,7 +52,7 @@ export function usageGroups(rows: UsageRows, options: LedgerOptions, by: "leaf" 
 }
 
 function totals(tasks: readonly TaskTimes[], spans: readonly SampleSpan[], options: LedgerOptions) {
-  const samplesWallMs = spans.reduce((sum, span) => sum + BigInt(span.lastAtMs - span.firstAtMs), 0n);
+  const samplesWallMs = sumMs(spans.map(spanMs));
   const cpuSec = cpuSecOf(spans);
   const peaks = spans.flatMap(({ memoryPeakBytes }) => memoryPeakBytes ?? []);
   return {
@@ -60,11 +61,7 @@ function totals(tasks: readonly TaskTimes[], spans: readonly SampleSpan[], optio
     samplesWallMs,
     cpuSec,
     meanCores: samplesWallMs > 0n ? (cpuSec * 1000) / Number(samplesWallMs) : null,
-    tasksWallMs: tasks.reduce(
-      (sum, task) =>
-        whyNotInA(task, options) === null ? sum + BigInt((task.finishedAtMs ?? 0) - (task.startedAtMs ?? 0)) : sum,
-      0n,
-    ),
+    tasksWallMs: sumMs(tasks.filter((task) => whyNotInA(task, options) === null).map(spanOfTask)),
     memoryPeakBytes: peaks.length === 0 ? null : peaks.reduce((most, bytes) => Math.max(most, bytes), 0),
   };
 }

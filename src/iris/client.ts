@@ -26,8 +26,6 @@ export interface IrisClient {
   readonly url: string;
   rawQuery(sql: string): Promise<RawRows>;
   statsQuery(sql: string): Promise<StatsRows>;
-  /** The way that has answered; null: none was asked yet. */
-  statsWay(): StatsWay | null;
 }
 
 /** Paths below the controller's URL. The proxy knows the log server by this name. */
@@ -47,7 +45,6 @@ export function openIris(options: IrisClientOptions): IrisClient {
     maxAnswerBytes,
   });
   let way: StatsWay | null = stats === "auto" ? null : stats;
-  let answered = false;
 
   const statsBy = async (path: StatsWay, sql: string): Promise<StatsRows> => {
     const { statsQuery } = await import("./connect-calls.ts");
@@ -57,13 +54,11 @@ export function openIris(options: IrisClientOptions): IrisClient {
     );
     const rows = decodeArrow(arrowIpc, rowCount);
     way = path;
-    answered = true;
     return rows;
   };
 
   return {
     url,
-    statsWay: () => (answered ? way : null),
 
     async rawQuery(sql) {
       const { rawQuery } = await import("./connect-calls.ts");

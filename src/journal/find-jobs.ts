@@ -14,6 +14,13 @@ export async function findJobs(folder: Folder, stintFolder: string): Promise<Job
   return places;
 }
 
+/** A job with a home and all below it, parents first, by name. */
+export async function findFamily(folder: Folder, root: JobPlace): Promise<JobPlace[]> {
+  const places: JobPlace[] = [];
+  await collect(folder, root, places);
+  return places;
+}
+
 /**
  * Looks for the two names that matter: a list of each job folder would cost more than all else of a long table, and so would
  * an error for each that has no children.

@@ -1,7 +1,7 @@
 // The face of the journal: the job folder as records and state.
 export { ACCOUNTING_FILE, readAccounting, writeAccounting } from "./accounting.ts";
 export { encode, JournalError, type JournalErrorCode } from "./codec.ts";
-export { findJobs } from "./find-jobs.ts";
+export { findFamily, findJobs } from "./find-jobs.ts";
 export { adoptHome, checkHome, createHome, type Home } from "./home.ts";
 export {
   type AllStops,

@@ -1,5 +1,5 @@
 // The face of usage: what a job tree used, from whatever knows it.
-export { type OwnJob, readOwnJobs } from "./own-records.ts";
+export { type OwnJob, readAllJobs, readOwnJobs } from "./own-records.ts";
 export { type OwnUsage, ownUsage, type Sum } from "./own-usage.ts";
 export { type SourceKind, UsageError, type UsageErrorCode, type UsageSource } from "./source.ts";
 export { journalSource } from "./sources/journal.ts";

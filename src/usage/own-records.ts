@@ -1,23 +1,15 @@
 /** All records of a job of ours and of its child jobs that usage is made of. */
-import {
-  type Accounting,
-  type AttemptRecords,
-  type Decision,
-  isAtOrBelow,
-  type JobSpec,
-  type Settled,
-  standingDecision,
-} from "../core/index.ts";
+import { type Accounting, type AttemptRecords, type Decision, type Settled, standingDecision } from "../core/index.ts";
 import type { Folder } from "../host/index.ts";
 import {
   attemptNumbers,
   attemptPlace,
+  findFamily,
   findJobs,
   type JobPlace,
   readAccounting,
   readAttempt,
   readFirstSpec,
-  readSpec,
   readStops,
   type TaskPlace,
   taskNumbers,
@@ -42,14 +34,21 @@ export interface OwnTask {
 export interface OwnJob {
   readonly place: JobPlace;
   /** Null: its submit was never finished. */
-  readonly spec: JobSpec | null;
   readonly submittedAtMs: number | null;
   readonly tasks: readonly OwnTask[];
 }
 
 /** The job and all below it, parents first. Throws JournalError, FolderError. */
 export async function readOwnJobs(folder: Folder, root: JobPlace): Promise<readonly OwnJob[]> {
-  const places = (await findJobs(folder, root.stintFolder)).filter(({ id }) => isAtOrBelow(id, root.id));
+  return readEach(folder, await findFamily(folder, root));
+}
+
+/** All jobs of a project, parents first. Throws JournalError, FolderError. */
+export async function readAllJobs(folder: Folder, stintFolder: string): Promise<readonly OwnJob[]> {
+  return readEach(folder, await findJobs(folder, stintFolder));
+}
+
+async function readEach(folder: Folder, places: readonly JobPlace[]): Promise<readonly OwnJob[]> {
   const jobs: OwnJob[] = [];
   for (const place of places) jobs.push(await readOwnJob(folder, place));
   return jobs;
@@ -58,8 +57,7 @@ export async function readOwnJobs(folder: Folder, root: JobPlace): Promise<reado
 async function readOwnJob(folder: Folder, place: JobPlace): Promise<OwnJob> {
   const tasks: OwnTask[] = [];
   for (const index of await taskNumbers(folder, place)) tasks.push(await readOwnTask(folder, taskPlace(place, index)));
-  const spec = (await readSpec(folder, place))?.revision.spec ?? null;
-  return { place, spec, submittedAtMs: (await readFirstSpec(folder, place))?.atMs ?? null, tasks };
+  return { place, submittedAtMs: (await readFirstSpec(folder, place))?.atMs ?? null, tasks };
 }
 
 async function readOwnTask(folder: Folder, place: TaskPlace): Promise<OwnTask> {

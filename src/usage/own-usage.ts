@@ -1,5 +1,5 @@
 /** What a job of ours used, as its user asks for it: ran, used CPU, allocated CPU, waited; each with the attempts that make it. */
-import type { SampleSpan } from "../core/index.ts";
+import { accountTotals, type SampleSpan } from "../core/index.ts";
 import type { OwnAttempt, OwnJob, OwnTask } from "./own-records.ts";
 import { taskTimes } from "./sources/journal.ts";
 
@@ -113,17 +113,13 @@ function usedOf({ records, accounting }: OwnAttempt, span: SampleSpan | null): T
     return { ms: told.cpuUserMs + told.cpuSystemMs, by: settled === null ? "exited" : "settled", isLowerBound: false };
   const counted = span?.integral?.counterCpuMs ?? null;
   if (counted !== null) return { ms: counted, by: "samples", isLowerBound: true };
-  const rows = accounting?.rows.flatMap(({ cpuTotalMs }) => cpuTotalMs ?? []) ?? [];
-  return rows.length === 0 ? null : { ms: rows.reduce((sum, ms) => sum + ms, 0), by: "accounting", isLowerBound: true };
+  const accounted = accounting === null ? null : accountTotals(accounting).cpuTotalMs;
+  return accounted === null ? null : { ms: accounted, by: "accounting", isLowerBound: true };
 }
 
 function allocatedOf({ records, accounting }: OwnAttempt, ran: Told | null): Told | null {
-  const rows = accounting?.rows ?? [];
-  const products = rows.map(({ elapsedMs, allocatedCpus }) =>
-    elapsedMs === null || allocatedCpus === null ? null : elapsedMs * allocatedCpus,
-  );
-  if (products.length > 0 && !products.includes(null))
-    return { ms: products.reduce<number>((sum, ms) => sum + (ms ?? 0), 0), by: "accounting", isLowerBound: false };
+  const accounted = accounting === null ? null : accountTotals(accounting).allocatedCpuMs;
+  if (accounted !== null) return { ms: accounted, by: "accounting", isLowerBound: false };
   const cpus = records.started?.allocation.cpus;
   if (ran === null || typeof cpus !== "number") return null;
   return { ms: ran.ms * cpus, by: `ran x ${cpus} CPUs`, isLowerBound: true };

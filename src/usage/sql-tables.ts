@@ -1,8 +1,8 @@
 /** Our own jobs as Iris' tables: the columns that we know are filled, the others are there and null. */
-import { type AttemptRecords, taskStateNumber, type Verdict } from "../core/index.ts";
+import { type AttemptRecords, parentOf, taskStateNumber, type Verdict } from "../core/index.ts";
 import type { QueryCell, TableColumn } from "../query/index.ts";
 import type { OwnAttempt, OwnJob, OwnTask } from "./own-records.ts";
-import { attemptTimes, coresOf, taskTimes } from "./sources/journal.ts";
+import { attemptTimes, millicoresOf, taskTimes } from "./sources/journal.ts";
 import { sampleLines } from "./sources/sample-lines.ts";
 
 export interface SqlTable {
@@ -14,7 +14,7 @@ export interface SqlTable {
 /** All of them, of all these jobs. */
 export function ownTables(jobs: readonly OwnJob[]): readonly SqlTable[] {
   const tasks = jobs.flatMap((job) => job.tasks.map((task) => ({ job, task })));
-  const attempts = tasks.flatMap(({ job, task }) => task.attempts.map((attempt) => ({ job, task, attempt })));
+  const attempts = tasks.flatMap(({ task }) => task.attempts.map((attempt) => ({ task, attempt })));
   return [
     { name: "jobs", columns: JOBS, rows: () => jobs.map(jobRow) },
     { name: "tasks", columns: TASKS, rows: () => tasks.map(({ job, task }) => taskRow(job, task)) },
@@ -67,11 +67,10 @@ function jobRow(job: OwnJob): QueryCell[] {
   const times = tasks.map(taskTimes);
   const starts = times.flatMap(({ startedAtMs }) => startedAtMs ?? []);
   const ends = times.map(({ finishedAtMs }) => finishedAtMs);
-  const cores = coresOf(job);
   return [
     place.id,
     parts[1] ?? null,
-    place.ancestors.length === 0 ? null : parts.slice(0, -1).join("/"),
+    parentOf(place.id),
     parts.slice(0, 3).join("/"),
     place.ancestors.length + 1,
     stateOf(times.map(({ state }) => taskStateNumber(state))),
@@ -80,7 +79,7 @@ function jobRow(job: OwnJob): QueryCell[] {
     ends.length === 0 || ends.includes(null) ? null : Math.max(...ends.map((end) => end ?? 0)),
     tasks.length,
     place.id.toLowerCase(),
-    cores === null ? null : cores * 1000,
+    millicoresOf(job),
   ];
 }
 

@@ -1,9 +1,8 @@
 /** Questions in SQL: over our own jobs in this process, or to a live controller. */
-import { IrisError, openIris, tokenFrom } from "../iris/index.ts";
-import { Database, type QueryCell, QueryError } from "../query/index.ts";
+import { Database, type QueryCell } from "../query/index.ts";
+import { asUsage, usageErrorOf } from "./failures.ts";
 import type { OwnJob } from "./own-records.ts";
-import { UsageError } from "./source.ts";
-import { type IrisAddress, usageErrorOf } from "./sources/open-iris.ts";
+import { type IrisAddress, openAddress } from "./sources/open-iris.ts";
 import { ownTables } from "./sql-tables.ts";
 
 export interface SqlAnswer {
@@ -50,22 +49,18 @@ export async function sqlOverJobs(
  * database. Throws UsageError.
  */
 export async function sqlToController(
-  { environment = {}, ...address }: IrisAddress,
+  address: IrisAddress,
   statement: string,
   to: "auto" | "controller" | "stats" = "auto",
 ): Promise<SqlAnswer> {
-  try {
-    const client = openIris({ ...address, token: tokenFrom(environment) });
-    const isForStats = to === "stats" || (to === "auto" && /"[a-z][\w-]*\.[\w.-]+"/.test(statement));
-    if (!isForStats) {
-      const { columns, rows } = await client.rawQuery(statement);
-      return { columns, rows: each(rows), close: async () => {} };
-    }
-    const answer = await client.statsQuery(statement);
-    return { columns: answer.columns, rows: each(answer.rows()), close: async () => {} };
-  } catch (error) {
-    throw error instanceof IrisError ? usageErrorOf(error) : error;
+  const client = openAddress(address);
+  const isForStats = to === "stats" || (to === "auto" && /"[a-z][\w-]*\.[\w.-]+"/.test(statement));
+  if (!isForStats) {
+    const { columns, rows } = await asUsage(client.rawQuery(statement));
+    return { columns, rows: each(rows), close: async () => {} };
   }
+  const answer = await asUsage(client.statsQuery(statement));
+  return { columns: answer.columns, rows: each(answer.rows()), close: async () => {} };
 }
 
 async function* rowsIn(
@@ -74,26 +69,10 @@ async function* rowsIn(
   try {
     for await (const batch of batches) yield* batch;
   } catch (error) {
-    throw usageOf(error);
+    throw usageErrorOf(error);
   }
 }
 
 async function* each(rows: Iterable<readonly QueryCell[]>): AsyncGenerator<readonly QueryCell[]> {
   yield* rows;
-}
-
-async function asUsage<T>(answer: Promise<T>): Promise<T> {
-  try {
-    return await answer;
-  } catch (error) {
-    throw usageOf(error);
-  }
-}
-
-function usageOf(error: unknown): unknown {
-  if (!(error instanceof QueryError)) return error;
-  const { message, hint } = error;
-  const code =
-    error.code === "missing-package" ? "missing-package" : error.code === "not-a-select" ? "usage" : "refused-sql";
-  return new UsageError(code, message, { ...(hint === null ? {} : { hint }), cause: error });
 }

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { formatJobId, parseJobId, quoteShell, stopInForce } from "../../core/index.ts";
-import { findJobs, type JobPlace, jobPlace, readJobStops } from "../../journal/index.ts";
+import { findFamily, type JobPlace, jobPlace, readJobStops } from "../../journal/index.ts";
 import { StintError } from "./errors.ts";
 import { shortName } from "./job-name.ts";
 import { type Project, projectForSubmit, type Where } from "./project.ts";
@@ -41,6 +41,5 @@ export async function requireParentGoesOn(project: Project, place: JobPlace): Pr
 
 /** Children, and theirs, parents first. */
 export async function descendantsOf(project: Project, place: JobPlace): Promise<readonly JobPlace[]> {
-  if (!existsSync(join(place.folder, "children"))) return [];
-  return (await findJobs(project.folder, project.stintFolder)).filter(({ id }) => id.startsWith(`${place.id}/`));
+  return (await findFamily(project.folder, place)).filter(({ id }) => id !== place.id);
 }

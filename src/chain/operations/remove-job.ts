@@ -6,7 +6,7 @@ import { rename, rm } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { quoteShell } from "../../core/index.ts";
 import { FolderError } from "../../host/index.ts";
-import { checkHome, findJobs, type JobPlace, JournalError } from "../../journal/index.ts";
+import { checkHome, findFamily, type JobPlace, JournalError } from "../../journal/index.ts";
 import { claimCheckpoint, releaseCheckpoint } from "./checkpoint-claim.ts";
 import { StintError } from "./errors.ts";
 import { shortName } from "./job-name.ts";
@@ -22,9 +22,7 @@ import { endSubmitters } from "./submitter-job.ts";
 export async function removeJob(project: Project, place: JobPlace): Promise<void> {
   requireOwnJob(place);
   requireInside(project, place);
-  const jobs = (await findJobs(project.folder, project.stintFolder)).filter(
-    (one) => one.id === place.id || one.id.startsWith(`${place.id}/`),
-  );
+  const jobs = await findFamily(project.folder, place);
   for (const one of jobs) await requireOver(project, one);
   await giveCheckpointsFree(project, jobs);
   for (const one of jobs) await withoutSubmitters(project, one);

@@ -1,16 +1,15 @@
 /** `stint sql`: a question in SQL. */
 import { readFileSync } from "node:fs";
 import { requireProject, StintError } from "../../chain/index.ts";
-import { findJobs } from "../../journal/index.ts";
+import type { QueryCell } from "../../query/index.ts";
 import { flagOn, flagText, type ParsedFlags } from "../../spec/index.ts";
-import { readOwnJobs, type SqlAnswer, sqlOverJobs, sqlToController } from "../../usage/index.ts";
+import { readAllJobs, type SqlAnswer, sqlOverJobs, sqlToController } from "../../usage/index.ts";
 import { type CliCommand, JSON_FLAG, readArgs } from "../command.ts";
-import { toJson } from "../json.ts";
+import { exactNumber, toJson } from "../json.ts";
 import { csv, table } from "../terminal.ts";
 import { usageFailure } from "../usage-failure.ts";
 import { here } from "../where.ts";
-
-type Cell = string | number | bigint | boolean | null;
+import { readChoice } from "../words.ts";
 
 export const command: CliCommand = {
   name: "sql",
@@ -54,7 +53,7 @@ export const command: CliCommand = {
     try {
       answer = await ask(parsed, statement, brokenOff.signal);
       const { columns } = answer;
-      const rows: (readonly Cell[])[] = [];
+      const rows: (readonly QueryCell[])[] = [];
       // A table is as wide as its widest cell: all of it must be there first.
       for await (const row of answer.rows) rows.push(row);
       if (flagOn(parsed.given, "json")) terminal.out(toJson({ columns, rows: rows.map((row) => row.map(jsonCell)) }));
@@ -86,15 +85,11 @@ export const command: CliCommand = {
 
 async function ask({ given }: ParsedFlags, statement: string, signal: AbortSignal): Promise<SqlAnswer> {
   const url = flagText(given, "controller");
-  const to = flagText(given, "to") ?? "auto";
-  if (to !== "auto" && to !== "controller" && to !== "stats")
-    throw new StintError("usage", `--to ${to}: expected auto, controller or stats`);
+  const to = readChoice(given, "to", ["auto", "controller", "stats"]) ?? "auto";
   if (url !== null) return sqlToController({ url, environment: process.env }, statement, to);
   if (given.has("to")) throw new StintError("usage", "--to goes with --controller URL");
   const project = requireProject(here());
-  const jobs = [];
-  for (const place of await findJobs(project.folder, project.stintFolder))
-    if (place.ancestors.length === 0) jobs.push(...(await readOwnJobs(project.folder, place)));
+  const jobs = await readAllJobs(project.folder, project.stintFolder);
   return sqlOverJobs(jobs, statement, { signal });
 }
 
@@ -108,15 +103,15 @@ function statementIn({ positionals }: ParsedFlags): string {
 }
 
 /** Exact: what no number of JavaScript holds is its digits. */
-function jsonCell(cell: Cell): string | number | boolean | null {
-  if (typeof cell === "bigint") return Number.isSafeInteger(Number(cell)) ? Number(cell) : String(cell);
+function jsonCell(cell: QueryCell): string | number | boolean | null {
+  if (typeof cell === "bigint") return exactNumber(cell);
   return typeof cell === "number" && !Number.isFinite(cell) ? String(cell) : cell;
 }
 
-function csvCell(cell: Cell): string | number | boolean | null {
+function csvCell(cell: QueryCell): string | number | boolean | null {
   return typeof cell === "bigint" ? String(cell) : cell;
 }
 
-function shownCell(cell: Cell): string {
+function shownCell(cell: QueryCell): string {
   return cell === null ? "-" : String(cell);
 }

@@ -1,6 +1,5 @@
 /** `stint usage`: what did it use? Two ledgers, and why they disagree. */
-import { StintError } from "../../chain/index.ts";
-import { type FlagValues, flagOn, flagText } from "../../spec/index.ts";
+import { flagOn, flagText } from "../../spec/index.ts";
 import { ownUsage, usage } from "../../usage/index.ts";
 import { type CliCommand, JSON_FLAG, readArgs } from "../command.ts";
 import { toJson } from "../json.ts";
@@ -10,7 +9,7 @@ import { ownLines } from "../usage-own-view.ts";
 import { seedLines } from "../usage-seed-view.ts";
 import { type OpenedSource, openUsageSource } from "../usage-sources.ts";
 import { ledgerLines } from "../usage-table-view.ts";
-import { readPastMoment } from "../words.ts";
+import { readChoice, readPastMoment } from "../words.ts";
 
 export const command: CliCommand = {
   name: "usage",
@@ -105,8 +104,8 @@ export const command: CliCommand = {
   async run(args, terminal) {
     const parsed = readArgs(command, args);
     const { given } = parsed;
-    const by = oneOf(given, "by", ["leaf", "user"]) ?? "leaf";
-    const format = oneOf(given, "format", ["seed", "table"]);
+    const by = readChoice(given, "by", ["leaf", "user"]) ?? "leaf";
+    const format = readChoice(given, "format", ["seed", "table"]);
     const asOf = flagText(given, "as-of");
     const request = {
       by,
@@ -136,11 +135,3 @@ export const command: CliCommand = {
     }
   },
 };
-
-function oneOf<T extends string>(given: FlagValues, key: string, allowed: readonly T[]): T | null {
-  const text = flagText(given, key);
-  if (text === null) return null;
-  const found = allowed.find((each) => each === text);
-  if (found === undefined) throw new StintError("usage", `--${key} ${text}: expected ${allowed.join(" or ")}`);
-  return found;
-}

@@ -1,5 +1,5 @@
 /** An Iris controller and its statistics as a source of usage. */
-import { type JobTree, jobTree, type SampleSpan, type SpanIntegral, usualHoleMs } from "../../core/index.ts";
+import { IntegralBuilder, type JobTree, jobTree, type SampleSpan, usualHoleMs } from "../../core/index.ts";
 import { type IrisClient, IrisError, quoteSql, quoteStats } from "../../iris/index.ts";
 import { type SpanOptions, UsageError, type UsageSource } from "../source.ts";
 import { type Row, requiredNumber, requiredText, textIn } from "./cells.ts";
@@ -88,24 +88,12 @@ async function withIntegrals(
   const holeMs = usualHoleMs(spans);
   const rows = await byRanges(client, tree, (range) => integralSql(range, asOfMs, holeMs, quoteStats));
   const integrals = new Map(rows.map((row) => [`${textIn(row, 0)}:${textIn(row, 1)}`, integralOf(row, holeMs)]));
+  // Of an attempt with one sample there is no row.
+  const nothing = new IntegralBuilder(holeMs).integral();
   return spans.map((span) => ({
     ...span,
-    integral: integrals.get(`${span.taskId}:${span.attempt}`) ?? nothing(holeMs),
+    integral: integrals.get(`${span.taskId}:${span.attempt}`) ?? nothing,
   }));
-}
-
-/** Of an attempt with one sample. */
-function nothing(holeMs: number): SpanIntegral {
-  return {
-    weightedCpuMs: 0,
-    lowCpuMs: 0,
-    highCpuMs: 0,
-    counterCpuMs: null,
-    holes: 0,
-    holesMs: 0,
-    longestIntervalMs: 0,
-    holeMs,
-  };
 }
 
 /** All rows, page by page, each from behind the last key of the one before. */

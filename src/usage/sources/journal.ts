@@ -3,6 +3,7 @@ import {
   type AttemptTimes,
   IntegralBuilder,
   jobTree,
+  parentOf,
   type SampleSpan,
   SpanBuilder,
   type TaskTimes,
@@ -26,11 +27,11 @@ export function journalSource(jobs: readonly OwnJob[], nowMs: number, name: stri
         root,
         jobs.map((job) => ({
           jobId: job.place.id,
-          parentJobId: job.place.ancestors.length === 0 ? null : job.place.id.slice(0, job.place.id.lastIndexOf("/")),
+          parentJobId: parentOf(job.place.id),
           state: stateOfJob(job),
           user: job.place.id.split("/")[1] ?? null,
           isReservationHolder: false,
-          requestedCpuMillicores: coresOf(job) === null ? null : (coresOf(job) ?? 0) * 1000,
+          requestedCpuMillicores: millicoresOf(job),
         })),
       ),
     tasks: async () => tasks.map(taskTimes),
@@ -78,12 +79,12 @@ function stateOfJob({ tasks }: OwnJob) {
   return (["running", "pending", "failed", "killed"] as const).find((state) => states.includes(state)) ?? "succeeded";
 }
 
-/** CPUs of an attempt of the job, as its newest allocation says; null: not told. */
-export function coresOf({ tasks }: OwnJob): number | null {
+/** CPUs of an attempt of the job × 1000, as its newest allocation says; null: not told. */
+export function millicoresOf({ tasks }: OwnJob): number | null {
   for (const { attempts } of tasks)
     for (const { records } of attempts.toReversed()) {
       const cpus = records.started?.allocation.cpus;
-      if (typeof cpus === "number") return cpus;
+      if (typeof cpus === "number") return cpus * 1000;
     }
   return null;
 }

@@ -1,6 +1,7 @@
 /** A controller as a source of usage, by its URL. */
-import { IrisError, type IrisErrorCode, openIris, type StatsWay, tokenFrom } from "../../iris/index.ts";
-import { UsageError, type UsageErrorCode, type UsageSource } from "../source.ts";
+import { type IrisClient, openIris, type StatsWay, tokenFrom } from "../../iris/index.ts";
+import { asUsage, usageErrorOf } from "../failures.ts";
+import type { UsageSource } from "../source.ts";
 import { irisSource } from "./iris.ts";
 
 export interface IrisAddress {
@@ -16,49 +17,23 @@ export interface IrisAddress {
 }
 
 /** Asks nothing yet. Throws UsageError, as the source does. */
-export function openIrisSource({ environment = {}, ...address }: IrisAddress): UsageSource {
-  const client = asUsage(() => openIris({ ...address, token: tokenFrom(environment) }));
+export function openIrisSource(address: IrisAddress): UsageSource {
+  const client = openAddress(address);
   const source = irisSource(client, client.url);
   return {
     ...source,
-    nowMs: () => asUsageLater(source.nowMs()),
-    tree: (...asked) => asUsageLater(source.tree(...asked)),
-    tasks: (...asked) => asUsageLater(source.tasks(...asked)),
-    attempts: (...asked) => asUsageLater(source.attempts(...asked)),
-    spans: (...asked) => asUsageLater(source.spans(...asked)),
+    nowMs: () => asUsage(source.nowMs()),
+    tree: (...asked) => asUsage(source.tree(...asked)),
+    tasks: (...asked) => asUsage(source.tasks(...asked)),
+    attempts: (...asked) => asUsage(source.attempts(...asked)),
+    spans: (...asked) => asUsage(source.spans(...asked)),
   };
 }
 
-const CODES: Readonly<Record<IrisErrorCode, UsageErrorCode>> = {
-  usage: "usage",
-  "not-reachable": "not-reachable",
-  unauthenticated: "refused",
-  forbidden: "refused",
-  "not-found": "bad-answer",
-  busy: "not-reachable",
-  refused: "refused",
-  deadline: "not-reachable",
-  "too-large": "bad-answer",
-  "bad-answer": "bad-answer",
-};
-
-export function usageErrorOf(error: unknown): unknown {
-  if (!(error instanceof IrisError)) return error;
-  const { code, message, hint } = error;
-  return new UsageError(CODES[code], message, { ...(hint === null ? {} : { hint }), cause: error });
-}
-
-function asUsage<T>(call: () => T): T {
+/** Throws UsageError; its questions throw IrisError. */
+export function openAddress({ environment = {}, ...address }: IrisAddress): IrisClient {
   try {
-    return call();
-  } catch (error) {
-    throw usageErrorOf(error);
-  }
-}
-
-async function asUsageLater<T>(answer: Promise<T>): Promise<T> {
-  try {
-    return await answer;
+    return openIris({ ...address, token: tokenFrom(environment) });
   } catch (error) {
     throw usageErrorOf(error);
   }

@@ -10,7 +10,8 @@ import {
   type TaskTimes,
   taskStateOf,
 } from "../../core/index.ts";
-import { Database, QueryError } from "../../query/index.ts";
+import { Database } from "../../query/index.ts";
+import { asUsage, ofFiles } from "../failures.ts";
 import { UsageError, type UsageSource } from "../source.ts";
 import { CellError, numberIn, type Row, requiredNumber, requiredText, textIn } from "./cells.ts";
 import { spanOf } from "./iris-rows.ts";
@@ -44,14 +45,14 @@ export interface ParquetFiles {
 export async function parquetSource(files: ParquetFiles): Promise<UsageSource> {
   const paths = sampleFiles(files.samples);
   const { memoryLimitBytes } = files;
-  const database = await asUsage(Database.open(memoryLimitBytes === undefined ? {} : { memoryLimitBytes }));
+  const database = await asked(Database.open(memoryLimitBytes === undefined ? {} : { memoryLimitBytes }));
   try {
     const samples = await sampleTable(database, paths);
     const tasks = await table(database, files.tasks, TASK_COLUMNS, taskOf);
     const attempts =
       files.attempts === undefined ? [] : await table(database, files.attempts, ATTEMPT_COLUMNS, attemptOf);
     const jobs = files.jobs === undefined ? jobsOf(tasks) : await table(database, files.jobs, JOB_COLUMNS, jobOf);
-    await asUsage(database.lock(readablePaths(paths)));
+    await asked(database.lock(readablePaths(paths)));
     return {
       kind: "parquet",
       name: paths.length === 1 ? (paths[0] ?? "") : `${paths.length} Parquet files`,
@@ -66,9 +67,9 @@ export async function parquetSource(files: ParquetFiles): Promise<UsageSource> {
       tasks: async ({ root }) => tasks.filter(({ taskId }) => taskId.startsWith(`${root}/`)),
       attempts: async ({ root }) => attempts.filter(({ taskId }) => taskId.startsWith(`${root}/`)),
       async spans({ root }, { asOfMs, integral }) {
-        const rows = await asUsage(database.rows(spansSql(samples, rangeOf(root), asOfMs)));
+        const rows = await asked(database.rows(spansSql(samples, rangeOf(root), asOfMs)));
         const spans = inFile(paths.length === 1 ? (paths[0] ?? "") : "the samples", () => rows.map(spanOf));
-        return integral ? asUsage(withIntegrals(database, samples, root, asOfMs, spans)) : spans;
+        return integral ? asked(withIntegrals(database, samples, root, asOfMs, spans)) : spans;
       },
       async close() {
         database.close();
@@ -98,7 +99,7 @@ const SAMPLE_COLUMNS = ["task_id", "attempt_id", "ts", "cpu_millicores"];
 
 /** All files must tell what is needed, and the time in one way: the engine would take the first file's word for all. */
 async function sampleTable(database: Database, paths: readonly string[]): Promise<SampleTable> {
-  const all = await asUsage(parquetColumns(database, paths));
+  const all = await asked(parquetColumns(database, paths));
   for (const [at, columns] of all.entries()) requireColumns(paths[at] ?? "", columns, SAMPLE_COLUMNS);
   const kinds = all.map((columns, at) => timeKind(paths[at] ?? "", columns.get("ts") ?? ""));
   const other = kinds.findIndex((kind) => kind !== kinds[0]);
@@ -125,9 +126,9 @@ async function table<T>(
   read: (row: Row) => T,
 ): Promise<readonly T[]> {
   const from = tableOf(path);
-  const columns = await asUsage(columnsOf(database, from, path, needed));
-  const asked = [...needed, ...optional.map((name) => (columns.has(name) ? name : "NULL"))];
-  const rows = await asUsage(database.rows(`SELECT ${asked.join(", ")} FROM ${from}`));
+  const columns = await asked(columnsOf(database, from, path, needed));
+  const selected = [...needed, ...optional.map((name) => (columns.has(name) ? name : "NULL"))];
+  const rows = await asked(database.rows(`SELECT ${selected.join(", ")} FROM ${from}`));
   return inFile(path, () => rows.map(read));
 }
 
@@ -197,13 +198,6 @@ function stateIn(row: Row, at: number): TaskState {
   return known;
 }
 
-async function asUsage<T>(answer: Promise<T>): Promise<T> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (!(error instanceof QueryError)) throw error;
-    const { message, hint } = error;
-    const code = error.code === "missing-package" ? "missing-package" : "file";
-    throw new UsageError(code, message, { ...(hint === null ? {} : { hint }), cause: error });
-  }
+function asked<T>(answer: Promise<T>): Promise<T> {
+  return asUsage(answer, ofFiles);
 }
